@@ -17,7 +17,7 @@ use crate::{
     model::{Model, ModelRequest, Spent, ToolSpec},
     opening::opening,
     outcome::Outcome,
-    prompt::Prompts,
+    prompt::{Prompts, TaskKind},
     trajectory::{End, Trajectory, TrajectoryError},
 };
 
@@ -69,8 +69,9 @@ impl Conversation<'_> {
     /// Adds the opening messages: the rules and the task.
     async fn open(&mut self) -> Step {
         let Agent { prompts, toolset, session, writer, limits, context, .. } = &mut self.agent;
-        let tools: Result<_, _> = toolset.iter().map(|tool| prompts.describe(tool)).collect();
-        self.tools = tools.map_err(fatal)?;
+        let kind = TaskKind::of(session);
+        let tools = toolset.iter().map(|tool| prompts.describe(tool, kind));
+        self.tools = tools.collect::<Result<_, _>>().map_err(fatal)?;
         let messages = opening(session, prompts, writer, limits, &self.tools, context).await?;
         messages.into_iter().try_for_each(|message| self.append(message))
     }

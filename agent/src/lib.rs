@@ -19,6 +19,7 @@
 //! This crate judges nothing: scores come from `eval`.
 
 mod agent;
+mod answering;
 mod atif;
 mod chunks;
 mod cli;
@@ -61,7 +62,7 @@ pub use model::{
     Pending, Provider, ProviderError, Resumed, Scripted, Spent, SupplyError, ToolSpec,
 };
 pub use outcome::Outcome;
-pub use prompt::{PromptError, Prompts};
+pub use prompt::{PromptError, Prompts, TaskKind};
 pub use ranking::SimilarityMeasure;
 pub use trajectory::{
     End, Refusals, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, TrajectoryRecord,

@@ -11,7 +11,7 @@ use graph::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tools::{Repair, Session, ToolError};
+use tools::{Query, Repair, Session, ToolError};
 
 use crate::{
     chunks::chunks,
@@ -96,6 +96,9 @@ pub async fn opening(
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     if let Some(repair) = session.findings.chain.repair.clone() {
         return of_issue(session, prompts, writer, limits, (&names, &repair), context).await;
+    }
+    if let Some(query) = session.findings.query.clone() {
+        return of_query(session, prompts, writer, limits, (&names, &query), context).await;
     }
     let guide = match writer.guide.as_str() {
         "" => String::new(),
@@ -189,6 +192,47 @@ async fn of_issue(
         brief[key] = value.clone();
     }
     context.about(&repair.issue, prompts.render("fix/task.md", &brief)?);
+    Ok([Message::System { content: system }, Message::User { content: user }])
+}
+
+/// The rules and the task of a query (RepoMaster, appendix C).
+async fn of_query(
+    session: &mut Session,
+    prompts: &Prompts,
+    writer: &WriterSettings,
+    limits: &SessionLimits,
+    (names, query): (&[&str], &Query),
+    context: &mut Context,
+) -> Result<[Message; 2], OpeningError> {
+    let inputs: Vec<Value> = query
+        .inputs
+        .iter()
+        .map(|input| json!({ "name": input.name, "description": input.description }))
+        .collect();
+    let mut values = json!({
+        "query": query.text.trim_end(),
+        "repository": session.repository.label,
+        "inputs": inputs,
+        "expected": query.expected,
+        "steps": limits.steps,
+        "tools": names,
+        "form": writer.opening,
+        "told": "",
+    });
+    let brief = prompts.render("query/task.md", &values)?;
+    // The limit is one of the whole message.
+    let budget = writer.opening_tokens.saturating_sub(count_tokens(&brief));
+    let form = match writer.opening {
+        // A query has no command whose files could be told.
+        Opening::Files => Opening::Ranked,
+        form => form,
+    };
+    let told = repository_text(session, form, budget, &query.text, context.ranking()).await?;
+    values["told"] = Value::from(told.told);
+    let rules = json!({ "tools": names, "opening": writer.opening, "selects": context.selects() });
+    let system = prompts.render("query/system.md", rules)?;
+    let user = prompts.render("query/task.md", &values)?;
+    context.about(&query.text, brief);
     Ok([Message::System { content: system }, Message::User { content: user }])
 }
 

@@ -12,8 +12,8 @@ use std::{
 use include_dir::{Dir, include_dir};
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
 use serde::Serialize;
-use serde_json::{Map, Value};
-use tools::Tool;
+use serde_json::{Map, Value, json};
+use tools::{Session, Tool};
 
 use crate::model::ToolSpec;
 
@@ -23,6 +23,28 @@ static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../prompts");
 #[derive(Debug)]
 pub struct Prompts {
     templates: Environment<'static>,
+}
+
+/// The kind of task that a session works on; some tools do other things in another kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskKind {
+    /// Code is taken from the repository or changed in it: a gist, or a patch.
+    Gist,
+    /// The repository is used to answer a query.
+    Query,
+}
+
+impl TaskKind {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Gist, Self::Query];
+
+    /// The kind of a session's task.
+    pub fn of(session: &Session) -> Self {
+        match session.findings.query {
+            Some(_) => Self::Query,
+            None => Self::Gist,
+        }
+    }
 }
 
 /// Why a prompt cannot be had.
@@ -113,22 +135,31 @@ impl Prompts {
         rendered.map(|text| text.trim_end().to_owned()).map_err(|error| wrong(name, &error))
     }
 
-    /// A tool as a model is told of it: the first part of `tools/NAME.md` describes it, and the list
+    /// A tool as a model is told of it in a kind of task: the first part of `tools/NAME.md` describes it, and the list
     /// items `- argument: text` below describe its arguments.
     ///
     /// # Errors
     /// The template does not exist, or an argument has no description there.
-    pub fn describe(&self, tool: &dyn Tool) -> Result<ToolSpec, PromptError> {
-        self.specify(tool.name(), tool.schema())
+    pub fn describe(&self, tool: &dyn Tool, kind: TaskKind) -> Result<ToolSpec, PromptError> {
+        self.specified(tool.name(), tool.schema(), kind)
     }
 
-    /// A tool with these arguments, described in the same way.
+    /// A tool of gists with these arguments, described in the same way.
     ///
     /// # Errors
     /// The template does not exist, or an argument has no description there.
-    pub fn specify(&self, tool: &str, mut parameters: Value) -> Result<ToolSpec, PromptError> {
+    pub fn specify(&self, tool: &str, parameters: Value) -> Result<ToolSpec, PromptError> {
+        self.specified(tool, parameters, TaskKind::Gist)
+    }
+
+    fn specified(
+        &self,
+        tool: &str,
+        mut parameters: Value,
+        kind: TaskKind,
+    ) -> Result<ToolSpec, PromptError> {
         let name = format!("tools/{tool}.md");
-        let text = self.render(&name, ())?;
+        let text = self.render(&name, json!({ "query": kind == TaskKind::Query }))?;
         let mut described = Map::new();
         let mut description = String::new();
         for line in text.lines() {
@@ -209,7 +240,6 @@ fn wrong(name: &str, error: &minijinja::Error) -> PromptError {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use tools::Problem;
 
     use super::*;

@@ -25,7 +25,7 @@ use crate::{
     model::{Access, Model, ModelSupply, Resumed, SupplyError, ToolSpec},
     opening::{OpeningError, opening},
     outcome::Outcome,
-    prompt::{PromptError, Prompts},
+    prompt::{PromptError, Prompts, TaskKind},
     trajectory::{
         End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, TrajectoryWatch, now,
     },
@@ -87,8 +87,8 @@ impl Writer {
         let directory = Some(directory.as_path()).filter(|path| *path != Path::new(""));
         let prompts = Arc::new(Prompts::load(directory)?);
         let toolset = Toolset::named(&settings.writer.all_tools())?;
-        for tool in toolset.iter() {
-            prompts.describe(tool)?;
+        for (tool, kind) in toolset.iter().flat_map(|tool| TaskKind::ALL.map(|kind| (tool, kind))) {
+            prompts.describe(tool, kind)?;
         }
         let models = ModelSupply::new(&settings, Arc::clone(&prompts), access)?;
         let (scaffold, model) = (settings.writer.scaffold.as_str(), models.name());
@@ -196,7 +196,8 @@ impl Writer {
         session: &mut Session,
     ) -> Result<([Message; 2], Vec<ToolSpec>), WriterError> {
         let toolset = Toolset::named(&self.settings.writer.all_tools())?;
-        let tools = toolset.iter().map(|tool| self.prompts.describe(tool));
+        let kind = TaskKind::of(session);
+        let tools = toolset.iter().map(|tool| self.prompts.describe(tool, kind));
         let tools = tools.collect::<Result<Vec<_>, _>>()?;
         let Settings { writer, session: limits, .. } = &self.settings;
         let scratch = tempfile::tempdir()?;

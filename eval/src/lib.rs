@@ -33,6 +33,7 @@ mod medals;
 mod mutants;
 mod names;
 mod observation;
+mod queries;
 mod reference;
 mod repoexec;
 mod report;
@@ -84,6 +85,11 @@ pub use medals::{
 };
 pub use mutants::Operator;
 pub use observation::{NormalizedException, Observation, Phase};
+pub use queries::{
+    AnswerClass, AnswerJudgement, JudgedTask, OUTPUTS, ProgramSolver, QUERY_VERDICT_VERSION,
+    QueryAnswer, QueryBed, QueryContext, QuerySolver, QuerySuite, QueryTask, QueryVerdict,
+    TaskInput, judge_answer, query_figures, query_tables, read_query_verdicts,
+};
 pub use reference::{Reference, ReferenceSpec};
 pub use repoexec::{
     CodeBleu, CompletionBed, CompletionFigure, CompletionProblem, CompletionRun, CompletionScores,

@@ -1,4 +1,4 @@
-//! The tool that runs a shell command in a copy of the repository, in the sandbox.
+//! The tool that runs a shell command in a copy of the repository, in the sandbox; in the work on a query, in its directory.
 //!
 //! The copy lasts as long as the session. The gist is a file in it: what stands there after a command
 //! is the gist from then on. No repository of git is in it, and nothing of the user's is written. Commands
@@ -19,13 +19,16 @@ use serde_json::Value;
 use crate::{
     edit::LARGEST,
     execute::{SYSTEM_PATH, open_regular, pythonpath},
-    sandbox::{Captured, Network, Request, Status},
+    query::QueryProgram,
+    sandbox::{Captured, Finished, Network, Request, Status},
     session::Session,
     tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
 
 /// Bytes of each stream that a reply shows: so many of its beginning and of its end.
 const SHOWN: usize = 5_000;
+/// The same in the work on a query, whose logs are reduced by the selection alone.
+const LOG: usize = 100_000;
 
 /// Runs shell commands.
 #[derive(Debug, Default)]
@@ -42,7 +45,8 @@ struct Report {
     ended: String,
     stdout: String,
     stderr: String,
-    /// Lines of the gist, where there is one.
+    /// Lines of the gist, where there is one; nothing in the work on a query.
+    #[serde(skip_serializing_if = "Option::is_none")]
     gist_lines: Option<usize>,
 }
 
@@ -61,6 +65,29 @@ impl Tool for BashTool {
 
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
         let asked: Arguments = arguments(given)?;
+        if let Some(query) = &session.findings.query {
+            let scratch = session.workspace.directory("shell")?;
+            let request = query.work.request(&QueryProgram {
+                program: Path::new("/bin/bash"),
+                args: &["-c".to_owned(), asked.command],
+                environment: &session.environment,
+                scratch: &scratch,
+                limits: session.limits(),
+                hash_seed: session.hash_seed,
+                variables: &session.variables,
+            });
+            let finished = run_to_end(session, &request, &scratch)?;
+            // Paths are shown as they are named elsewhere, and are the same in each session.
+            let root = format!("{}/", query.work.root().display());
+            let log = |stream| ends(stream, LOG).replace(&root, "");
+            return Reply::of(&Report {
+                ended: finished.status.describe(),
+                // How much of it a model reads is for the selection to say.
+                stdout: log(&finished.stdout),
+                stderr: log(&finished.stderr),
+                gist_lines: None,
+            });
+        }
         let directory = directory(session)?;
         let gist = directory.join(session.gist_path());
         if let Some(text) = session.findings.gist.as_ref().map(|gist| gist.text.clone()) {
@@ -68,12 +95,7 @@ impl Tool for BashTool {
         }
         let scratch = session.workspace.directory("shell")?;
         let request = request(session, &asked.command, &directory, &scratch)?;
-        let finished = session.sandbox.run(&request);
-        session.workspace.discard(&scratch);
-        let finished = finished.map_err(|error| ToolError::Fatal(error.to_string()))?;
-        if finished.status == Status::Interrupted {
-            return Err(ToolError::Fatal("the command was interrupted".to_owned()));
-        }
+        let finished = run_to_end(session, &request, &scratch)?;
         let text = taken(&directory, &gist)?;
         let before = session.findings.gist.as_ref().map(|gist| &gist.text);
         if let Some(text) = text.filter(|text| before != Some(text)) {
@@ -81,10 +103,21 @@ impl Tool for BashTool {
         }
         Reply::of(&Report {
             ended: finished.status.describe(),
-            stdout: shown(&finished.stdout),
-            stderr: shown(&finished.stderr),
+            stdout: ends(&finished.stdout, SHOWN),
+            stderr: ends(&finished.stderr, SHOWN),
             gist_lines: session.findings.gist.as_ref().map(|gist| gist.text.lines().count()),
         })
+    }
+}
+
+/// Runs a command to its end, and removes its temporary files.
+fn run_to_end(session: &Session, request: &Request, scratch: &Path) -> Result<Finished, ToolError> {
+    let finished = session.sandbox.run(request);
+    session.workspace.discard(scratch);
+    let finished = finished.map_err(|error| ToolError::Fatal(error.to_string()))?;
+    match finished.status {
+        Status::Interrupted => Err(ToolError::Fatal("the command was interrupted".to_owned())),
+        _ => Ok(finished),
     }
 }
 
@@ -211,13 +244,13 @@ fn taken(directory: &Path, gist: &Path) -> Result<Option<String>, ToolError> {
     }
 }
 
-/// A stream's beginning and end, and how much stands between them.
-fn shown(captured: &Captured) -> String {
+/// A stream's beginning and end of so many bytes each, and how much stands between them.
+fn ends(captured: &Captured, shown: usize) -> String {
     let text = captured.text();
-    if text.len() <= 2 * SHOWN {
+    if text.len() <= 2 * shown {
         return text;
     }
-    let head = (0..=SHOWN).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let tail = (text.len() - SHOWN..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let head = (0..=shown).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let tail = (text.len() - shown..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
 }

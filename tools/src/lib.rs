@@ -22,6 +22,7 @@ mod patch;
 mod pattern;
 mod pip;
 mod progress;
+mod query;
 mod relate;
 mod repository;
 mod repro;
@@ -65,6 +66,7 @@ pub use patch::{
 };
 pub use pattern::Pattern;
 pub use progress::Progress;
+pub use query::{Outputs, Query, QueryInput, QueryProgram, QueryWork, copy_inputs, keep_outputs};
 pub use relate::{Relation, relation};
 pub use repository::{
     Artifact, Downloader, GitRequest, HttpAnswer, OpenOptions, PatchCheck, Repository,

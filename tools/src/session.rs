@@ -29,6 +29,7 @@ use crate::{
     matched::Matched,
     normalize::Normalizer,
     progress::Progress,
+    query::Query,
     repository::{GitRequest, Repository, history},
     sandbox::{Interrupt, Limits, Sandbox, Status},
     slice::{PROBE_VARIABLE, SliceRequest, Slicer, Standing, extensions},
@@ -139,6 +140,8 @@ pub struct Findings {
     pub shell: Option<PathBuf>,
     /// The stage of the work and what was gathered in it, where the work has stages.
     pub chain: Chain,
+    /// The query that the session answers, in the place of writing a gist.
+    pub query: Option<Query>,
 }
 
 /// A gist that ran, and how it did.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    query::{Outputs, QueryWork},
     relate::{RelateError, resolve},
     session::Session,
     tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
@@ -118,6 +119,11 @@ impl Tool for ViewTool {
 
     fn call(&self, given: Value, session: &mut Session) -> Result<Reply, ToolError> {
         let asked: Arguments = arguments(given)?;
+        if let Some(query) = &session.findings.query
+            && let Some(reply) = file_of_work(&query.work, &asked)?
+        {
+            return Ok(reply);
+        }
         let gist = session.gist_path();
         if asked.target == gist {
             let text = session.findings.gist.as_ref().map(|gist| gist.text.as_str());
@@ -148,6 +154,35 @@ impl Tool for ViewTool {
         let views = views.collect();
         Reply::of(&Views { views, left_out: asked.targets.len().saturating_sub(TARGETS) })
     }
+}
+
+/// A text of the work on a query, or the names in one of its directories; nothing where the work has no such path.
+fn file_of_work(work: &QueryWork, asked: &Arguments) -> Result<Option<Reply>, ToolError> {
+    let target = asked.target.trim_end_matches('/').trim_start_matches("./");
+    let is_ours =
+        |file: &File| file.metadata().is_ok_and(|there| there.is_file() && there.len() <= LARGEST);
+    let names = match target {
+        "inputs" => work.input_names().ok(),
+        "outputs" => Outputs::of(&work.outputs()).ok().map(|outputs| {
+            let mut names = [outputs.named, outputs.others].concat();
+            names.sort_unstable();
+            names
+        }),
+        _ => None,
+    };
+    if let Some(names) = names {
+        return Ok(Some(Reply::of(&bounded(target, names))?));
+    }
+    if target.is_empty() || !asked.targets.is_empty() {
+        return Ok(None);
+    }
+    let Some(file) = work.open(target).ok().filter(is_ours) else { return Ok(None) };
+    let text = plain(file, target).map_err(|error| Problem::Failed.because(error))?;
+    let seen = numbered_lines(target, &text, asked)?;
+    let is_part = seen.next.is_some() && asked.first.is_none() && asked.last.is_none();
+    let whole = (is_part && text.len() <= WHOLE)
+        .then(|| numbered(&text).map(|(line, text)| format!("{line:5} {text}\n")).collect());
+    Ok(Some(Reply { whole, ..Reply::of(&seen)? }))
 }
 
 /// All lines of a file with their numbers, as far as a reader can be given them.

@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Exit {
     /// Everything was done; a gist that was judged is faithful.
     Success = 0,
-    /// A gist is not faithful, or none was written; no patch was made; no repository serves a task.
+    /// A gist is not faithful, or none was written; no patch was made; no repository serves a task, or it is not solved.
     NotFaithful = 1,
     /// The command line or the settings are wrong.
     Usage = 2,
@@ -47,7 +47,7 @@ impl Exit {
         match self {
             Self::Success => "done; a gist that was judged is faithful",
             Self::NotFaithful => {
-                "a gist is not faithful, or none was written; no patch was made; no repository serves"
+                "a gist is not faithful, or none was written; no patch was made; no repository serves; a task is not solved"
             }
             Self::Usage => "wrong command line or settings",
             Self::Input => {

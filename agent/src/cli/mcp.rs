@@ -23,7 +23,7 @@ use super::{
 use crate::{
     hidden::escaped,
     mcp::{QueuedCall, Speaker},
-    prompt::Prompts,
+    prompt::{Prompts, TaskKind},
     writer::{TRAJECTORY, Writer, session, source_map},
 };
 
@@ -82,7 +82,7 @@ impl Mcp {
             let toolset =
                 Toolset::named(&TOOLS.map(str::to_owned)).or_exit(Exit::Infrastructure)?;
             for tool in toolset.iter() {
-                tools.push(prompts.describe(tool).or_exit(Exit::Usage)?);
+                tools.push(prompts.describe(tool, TaskKind::Gist).or_exit(Exit::Usage)?);
             }
             for (name, properties) in
                 [("graph", json!({})), ("evaluate", json!({ "gist": { "type": "string" } }))]

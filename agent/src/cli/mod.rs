@@ -49,6 +49,7 @@ mod oracle;
 mod predictions;
 mod progress;
 mod prompt;
+mod queries;
 mod reduce;
 mod repoexec;
 mod report;
@@ -58,6 +59,7 @@ mod run;
 mod scaffolds;
 mod sharing;
 mod signals;
+mod solve;
 mod solving;
 mod suites;
 mod surroundings;
@@ -140,6 +142,10 @@ enum Action {
     Fix(fix::Fix),
     /// Issues in SWE-bench's form: make rows from releases, solve them, and judge the patches by their tests.
     Issues(issues::Issues),
+    /// Solve a task in natural language by using a repository, with a model.
+    Solve(solve::Solve),
+    /// Suites of tasks in natural language: solve them, judge the answers, check the suites.
+    Queries(queries::QueriesCommand),
     /// Judge a gist that exists.
     Eval(eval::Eval),
     /// Show why a gist has a line of the repository, or why it was removed.
@@ -315,6 +321,8 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Fix(fix) => fix.flags(),
         Action::Find(find) => find.flags(),
         Action::Issues(issues) => issues.flags(),
+        Action::Solve(solve) => solve.flags(),
+        Action::Queries(queries) => queries.flags(),
         Action::Bench(bench) => bench.flags(),
         Action::Collect(collect) => collect.flags(),
         Action::Eval(eval) => eval.flags(),
@@ -346,6 +354,8 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Bisect(bisect) => bisect.act(&around),
         Action::Fix(fix) => fix.act(&around),
         Action::Issues(issues) => issues.act(&around),
+        Action::Solve(solve) => solve.act(&around),
+        Action::Queries(queries) => queries.act(&around),
         Action::Oracle(oracle) => oracle.act(),
         Action::Bench(bench) => bench.act(&mut around),
         Action::Tables(tables) => tables.act(&around),

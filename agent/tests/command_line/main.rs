@@ -4,6 +4,7 @@
 // The interpreters are those that the tools are tested with.
 extern crate tools as gistify_tools;
 
+mod answering;
 mod asking;
 mod bad_input;
 mod benching;

@@ -9,7 +9,7 @@
 //! Nothing here talks to a model.
 
 mod answer;
-mod chart;
+pub(crate) mod chart;
 mod code_bleu;
 mod completion_run;
 mod estimate;

@@ -21,6 +21,7 @@ use crate::{
     chain::{AnalyzeTool, EditFileTool, RequestTool, RetrieveTool, SolveTool, VerifyTool},
     edit::EditTool,
     find::{FindFilesTool, FindTestsTool},
+    query::WriteFileTool,
     relate::RelateTool,
     search::SearchTool,
     session::Session,
@@ -47,7 +48,7 @@ pub struct UnknownTool {
 type Make = fn() -> Box<dyn Tool>;
 
 /// Every tool there is; which of them a writer has is a setting.
-const TOOLS: [(&str, Make); 20] = [
+const TOOLS: [(&str, Make); 21] = [
     ("trace", || Box::new(trace::TraceTool)),
     ("slice", || Box::new(slice::SliceTool)),
     ("view", || Box::new(ViewTool)),
@@ -65,6 +66,7 @@ const TOOLS: [(&str, Make); 20] = [
     ("request", || Box::new(RequestTool)),
     ("edit_file", || Box::new(EditFileTool)),
     ("bash", || Box::new(BashTool)),
+    ("write_file", || Box::new(WriteFileTool)),
     ("execute", || Box::new(execute::ExecuteTool)),
     ("minimize", || Box::new(minimize::MinimizeTool)),
     ("submit", || Box::new(submit::SubmitTool)),

@@ -9,6 +9,8 @@ mod row_source;
 mod score;
 mod solve;
 
+pub use row_source::pinned_environment;
+
 #[derive(Debug, Args)]
 pub struct Issues {
     #[command(subcommand)]
