@@ -47,7 +47,7 @@ impl Exit {
         match self {
             Self::Success => "done; a gist that was judged is faithful",
             Self::NotFaithful => {
-                "a gist is not faithful, or none was written; no patch was made; no repository serves; a task is not solved"
+                "a gist is not faithful, or none was written; no patch, no repository, or no right answer"
             }
             Self::Usage => "wrong command line or settings",
             Self::Input => {
