@@ -48,6 +48,13 @@ pub enum Spelling {
     /// vars(shapes)["table"] = {}
     /// ```
     Globals(String),
+    /// For `__builtins__` of a module in the gist of a script: it is a dictionary in modules and a module in `__main__`.
+    ///
+    /// ```python
+    /// __builtins__["_"] = translate
+    /// vars(__import__("builtins"))["_"] = translate
+    /// ```
+    Builtins,
 }
 
 /// The path of an original file, computed from the gist's own.
@@ -92,6 +99,9 @@ impl FilePath {
     }
 }
 
+/// The namespace of the built-ins.
+const BUILTINS: &str = "vars(__import__(\"builtins\"))";
+
 impl Spelling {
     /// Returns the expression.
     pub fn render(&self) -> String {
@@ -101,6 +111,7 @@ impl Spelling {
             Self::ModuleName(name) => format!("{name:?}"),
             Self::Docstring(text) => serde_json::to_string(text).expect("a text serialises"),
             Self::Globals(object) => format!("vars({object})"),
+            Self::Builtins => BUILTINS.to_owned(),
         }
     }
 
@@ -114,6 +125,7 @@ impl Spelling {
                 Expr::Name(object) if objects.contains(object.id.as_str()) => {
                     Some(Self::Globals(object.id.to_string()))
                 }
+                Expr::Call(_) => Some(Self::Builtins),
                 _ => None,
             },
             _ => None,
@@ -129,6 +141,7 @@ impl Spelling {
             Self::ModuleName(_) => "__name__",
             Self::Docstring(_) => "__doc__",
             Self::Globals(_) => "globals()",
+            Self::Builtins => "__builtins__",
         }
     }
 }
@@ -221,6 +234,7 @@ mod tests {
              NAME = (__file__.rsplit('/', 2)[0] + '/pkg/mod.py').split('/')\n\
              ELSEWHERE = dirname(__file__.rsplit('/', 2)[0] + '/secret.py')\n\
              vars(mod)['table'] = vars(other)\n\
+             vars(__import__('builtins'))['_'] = vars(__import__('sys'))\n\
              vars(mod).update(make=make)\n",
             "tests/concise.py",
             &objects,
@@ -233,6 +247,7 @@ mod tests {
              NAME = __file__.split('/')\n\
              ELSEWHERE = dirname(__file__.rsplit('/', 2)[0] + '/secret.py')\n\
              globals()['table'] = vars(other)\n\
+             __builtins__['_'] = vars(__import__('sys'))\n\
              vars(mod).update(make=make)\n"
         );
     }

@@ -458,7 +458,7 @@ fn imports(
     }
 }
 
-/// `__file__` of another module, and `__name__` where it shows.
+/// `__file__` of another module, its `__builtins__`, and `__name__` where it shows.
 fn special_names(
     selection: &Selection<'_>,
     gist_path: &str,
@@ -517,6 +517,9 @@ fn special_names(
                 }
                 "__file__" => Spelling::File(FilePath::between(gist_path, module.path())),
                 _ if support => continue,
+                "__builtins__" if program.is_script() && !program.is_main(unit.module) => {
+                    Spelling::Builtins
+                }
                 "__path__" if module.is_package => {
                     let directory = module.path().trim_end_matches("/__init__.py");
                     Spelling::Directory(FilePath::between(gist_path, directory))

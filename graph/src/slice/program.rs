@@ -148,6 +148,33 @@ impl<'a> Program<'a> {
         self.support.contains(&module)
     }
 
+    /// Returns true if a module was executed as `__main__`.
+    pub(crate) fn is_main(&self, module: ModuleId) -> bool {
+        let file = self.trace.file(self.modules.get(module).path());
+        file.is_some_and(|file| file.modules.iter().any(|name| name == "__main__"))
+    }
+
+    /// Returns true if the gist is executed as `__main__`.
+    pub(crate) fn is_script(&self) -> bool {
+        let mut names = self.trace.files.iter().flat_map(|file| &file.modules);
+        self.trace.entry.is_some() || names.any(|name| name == "__main__")
+    }
+
+    /// Returns true if a statement imports a module of the repository, or a name of one.
+    pub(crate) fn imports_internal(&self, module: ModuleId, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Import(import) => {
+                import.names.iter().any(|alias| self.modules.is_internal(&alias.name))
+            }
+            Stmt::ImportFrom(import) => {
+                let from = import.module.as_ref().map(|name| name.as_str());
+                let from = self.modules.absolute(module, import.level, from);
+                from.is_some_and(|from| self.modules.is_internal(&from))
+            }
+            _ => false,
+        }
+    }
+
     /// The module that a name is imported from, by whatever import of it comes last.
     pub(crate) fn imported_from(&self, module: ModuleId, name: &Name) -> Option<(ModuleId, Name)> {
         let bindings = self.resolver.bindings(module, name)?;

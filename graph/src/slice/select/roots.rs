@@ -284,7 +284,7 @@ impl Search<'_, '_> {
                 if !program.is_support(unit.module) && self.ends_module(unit.module, stmt) {
                     return None;
                 }
-                let is_root = self.adjustments.side_effects || self.is_program(unit.module);
+                let is_root = self.adjustments.side_effects || self.program().is_main(unit.module);
                 let mut globals = Vec::new();
                 let is_all = self.collect_changes(id, stmt, &mut globals) && !acts_outside;
                 globals.extend(self.set_by_name(id, stmt).iter().cloned());
@@ -318,7 +318,7 @@ impl Search<'_, '_> {
             return false;
         }
         let Adjustments { side_effects, outside, .. } = self.adjustments;
-        let is_kept = *side_effects && *outside || self.is_program(unit.module);
+        let is_kept = *side_effects && *outside || self.program().is_main(unit.module);
         let early = program.ran(unit.module).is_early();
         is_kept && program.purity.outside(unit.module, unit.stmt, early) == OutsideEffect::Something
     }
@@ -345,14 +345,6 @@ impl Search<'_, '_> {
             }
             _ => Rc::default(),
         }
-    }
-
-    /// Returns true if a module was executed as `__main__`: its side effects are the purpose of the
-    /// command.
-    fn is_program(&self, module: ModuleId) -> bool {
-        let program = self.program();
-        let file = program.trace.file(program.modules.get(module).path());
-        file.is_some_and(|file| file.modules.iter().any(|name| name == "__main__"))
     }
 
     /// Returns true if a module-level `raise` was executed and no handler in its statement may have
