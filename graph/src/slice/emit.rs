@@ -681,7 +681,9 @@ fn plan(selection: &Selection<'_>, naming: &Naming) -> Plan {
             None if selection.failed.contains(&id) => {
                 kept.push((unit.moment, entry(Reason::Ends)));
             }
-            None if imports_internal(program, id) => dropped.push(entry(Reason::InternalImport)),
+            None if program.imports_internal(unit.module, unit.stmt) => {
+                dropped.push(entry(Reason::InternalImport))
+            }
             None => dropped.push(entry(Reason::Unreferenced)),
         }
     }
@@ -719,20 +721,4 @@ fn import_reason(selection: &Selection<'_>, import: UnitId) -> Reason {
     let unit = program.get(user);
     let path = program.modules.get(unit.module).path().to_owned();
     Reason::Import(Place { path, line: unit.first_line }, name)
-}
-
-/// Returns true if a unit imports a module of the repository, or a name of one.
-fn imports_internal(program: &Program<'_>, id: UnitId) -> bool {
-    let unit = program.get(id);
-    match unit.stmt {
-        Stmt::Import(import) => {
-            import.names.iter().any(|alias| program.modules.is_internal(&alias.name))
-        }
-        Stmt::ImportFrom(import) => {
-            let from = import.module.as_ref().map(|name| name.as_str());
-            let from = program.modules.absolute(unit.module, import.level, from);
-            from.is_some_and(|from| program.modules.is_internal(&from))
-        }
-        _ => false,
-    }
 }

@@ -60,6 +60,8 @@ pub(crate) struct NestedImport<'a> {
     pub(crate) in_class: bool,
     /// Names that the function around it binds in other ways as well: they stay local.
     pub(crate) rebound: FxHashSet<Name>,
+    /// The start of that function.
+    pub(crate) function: Option<TextSize>,
 }
 
 /// Everything that a unit mentions.
@@ -312,7 +314,12 @@ impl<'a> Scanner<'a, '_> {
                 rebound.retain(|name| {
                     self.scopes.last().is_some_and(|scope| scope.rebound.contains(name))
                 });
-                self.scan.imports.push(NestedImport { stmt, dead: self.dead, in_class, rebound });
+                let function = self.scopes.last().and_then(|scope| match scope.kind {
+                    Kind::Function(start) => start,
+                    Kind::Class(_) | Kind::Inner => None,
+                });
+                let dead = self.dead;
+                self.scan.imports.push(NestedImport { stmt, dead, in_class, rebound, function });
             }
             Stmt::Global(global) => {
                 for name in &global.names {

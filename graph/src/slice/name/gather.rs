@@ -12,8 +12,8 @@ use crate::{
     scope,
     slice::{
         plan::Reason,
-        program::{Moment, UnitId},
-        scan::{GlobalUsage, GlobalUse},
+        program::{Moment, Program, UnitId},
+        scan::{GlobalUsage, GlobalUse, NestedImport, Scan},
         select::{Selection, is_definition},
     },
 };
@@ -125,7 +125,9 @@ pub(super) fn gather(selection: &Selection<'_>, namespaces: &BTreeSet<String>) -
         }
         for import in chosen.scan.imports.iter() {
             let pinned = is_pinned(import.stmt.range());
-            inner(&mut book, selection, id, import, pinned, &module_thing, &referent_of_attribute);
+            let mut import = import.clone();
+            import.rebound.extend(bound_from_outside(program, unit.module, &import, &chosen.scan));
+            inner(&mut book, selection, id, &import, pinned, &module_thing, &referent_of_attribute);
         }
         for (module, local) in program.asked_modules(unit.module, &chosen.scan) {
             let (path, pinned) = (&local.chain, is_pinned(local.range));
@@ -327,11 +329,35 @@ fn chain(
     }
 }
 
+/// The names that other imports of the same function bind: such an import stays, so that they are local.
+///
+/// ```python
+/// def dump(x):
+///     try:
+///         from fast import dumps
+///     except ImportError:
+///         from .slow import dumps
+/// ```
+fn bound_from_outside(
+    program: &Program<'_>,
+    module: ModuleId,
+    import: &NestedImport<'_>,
+    scan: &Scan<'_>,
+) -> Vec<Name> {
+    let is_beside = |one: &&NestedImport<'_>| {
+        import.function.is_some()
+            && one.function == import.function
+            && !program.imports_internal(module, one.stmt)
+    };
+    let beside = scan.imports.iter().filter(is_beside);
+    beside.flat_map(|one| scope::bound(std::slice::from_ref(one.stmt)).local).collect()
+}
+
 fn inner(
     book: &mut Book,
     selection: &Selection<'_>,
     unit: UnitId,
-    import: &super::super::scan::NestedImport<'_>,
+    import: &NestedImport<'_>,
     pinned: bool,
     module_thing: &impl Fn(&str) -> Referent,
     referent_of_attribute: &impl Fn(&str, &Name, Target) -> Referent,
