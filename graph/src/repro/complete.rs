@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use ruff_python_ast::{
-    ExceptHandler, Expr, Stmt,
+    ExceptHandler, Expr, Stmt, StmtFunctionDef,
     name::Name,
-    visitor::{Visitor, walk_expr},
+    visitor::{Visitor, walk_expr, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextSize};
 use rustc_hash::FxHashSet;
@@ -113,10 +113,9 @@ impl Work<'_> {
         let lost = Lost { path: &place.path, syntax: &original };
         match (stmt, whole) {
             (Stmt::FunctionDef(one), Stmt::FunctionDef(whole)) => {
-                let parameters = one.parameters.iter().map(|one| one.name().id.clone());
-                let names: FxHashSet<Name> =
-                    parameters.chain(scope::bound(&one.body).local).collect();
-                self.end(&lost, &one.body, &whole.body, &names, true).into_iter().collect()
+                let inside = one.body.first().unwrap_or(stmt);
+                let around = self.surrounding(inside);
+                self.end(&lost, &one.body, &whole.body, &around, true).into_iter().collect()
             }
             (Stmt::Try(one), Stmt::Try(whole)) => {
                 let is_narrow = |handler: &ExceptHandler| {
@@ -124,8 +123,8 @@ impl Work<'_> {
                     handler.type_.as_deref().is_some_and(|kind| !is_broad(kind))
                 };
                 let guarded = one.handlers.iter().all(is_narrow);
-                let names = self.names_around(stmt);
-                self.end(&lost, &one.body, &whole.body, &names, guarded).into_iter().collect()
+                let around = self.surrounding(stmt);
+                self.end(&lost, &one.body, &whole.body, &around, guarded).into_iter().collect()
             }
             (Stmt::If(one), Stmt::If(whole)) => {
                 let Some(last) = whole.elif_else_clauses.last() else { return Vec::new() };
@@ -135,11 +134,11 @@ impl Work<'_> {
                     return Vec::new();
                 }
                 let is_only = one.elif_else_clauses.len() + 1 == whole.elif_else_clauses.len();
-                let names = self.names_around(stmt);
+                let around = self.surrounding(stmt);
                 let start = self.line(stmt.start());
                 let Some(outer) = self.indent(start) else { return Vec::new() };
                 let inner = format!("{outer}    ");
-                let back = if is_only { self.restored(&lost, &cut, &inner, &names) } else { None };
+                let back = if is_only { self.restored(&lost, &cut, &inner, &around) } else { None };
                 let keyword = original.source().line(last.start());
                 let origin = LineOrigin::Source(Place { path: place.path.clone(), line: keyword });
                 let mut found =
@@ -157,7 +156,7 @@ impl Work<'_> {
         lost: &Lost<'_>,
         body: &[Stmt],
         whole: &[Stmt],
-        names: &FxHashSet<Name>,
+        around: &Surrounding,
         guarded: bool,
     ) -> Option<Site> {
         let last = body.last()?;
@@ -172,7 +171,7 @@ impl Work<'_> {
         }
         let cut: Vec<&Stmt> = whole[first..].iter().collect();
         let indent = self.indent(self.line(last.start()))?;
-        let back = self.restored(lost, &cut, indent, names);
+        let back = self.restored(lost, &cut, indent, around);
         let lines = match back {
             Some(lines) => lines,
             None if guarded => vec![guard(lost, &cut, indent)],
@@ -199,13 +198,20 @@ impl Work<'_> {
         lost: &Lost<'_>,
         stmts: &[&Stmt],
         indent: &str,
-        names: &FxHashSet<Name>,
+        around: &Surrounding,
     ) -> Option<Vec<(String, GistLine)>> {
         if stmts.len() > MOST || stmts.iter().any(|stmt| !is_simple(stmt)) {
             return None;
         }
-        let mut known = names.clone();
+        let mut known = around.names.clone();
         known.extend(scope::bound(self.syntax.body()).local);
+        if let Some(receiver) = &around.receiver {
+            let defined = DefinedAttributes::of(self.syntax);
+            let asked = stmts.iter().flat_map(|stmt| asked_of(stmt, receiver));
+            if !asked.into_iter().all(|name| defined.contains(&name)) {
+                return None;
+            }
+        }
         for stmt in stmts {
             let asked = LoadedNames::of(stmt);
             let is_known =
@@ -238,16 +244,21 @@ impl Work<'_> {
         Some(found.collect())
     }
 
-    /// Names that the function around a statement binds.
-    fn names_around(&self, stmt: &Stmt) -> FxHashSet<Name> {
-        let around = statements(self.syntax).into_iter().filter_map(Stmt::as_function_def_stmt);
-        let holds = around.filter(|one| one.range().contains_range(stmt.range()));
+    /// Names that the functions around a statement bind, and the object of the method that it is in.
+    fn surrounding(&self, stmt: &Stmt) -> Surrounding {
+        let all = statements(self.syntax);
+        let methods = all.iter().filter_map(|stmt| stmt.as_class_def_stmt());
+        let methods: Vec<&StmtFunctionDef> =
+            methods.flat_map(|class| &class.body).filter_map(Stmt::as_function_def_stmt).collect();
+        let holds = |one: &&StmtFunctionDef| one.range().contains_range(stmt.range());
         let mut names = FxHashSet::default();
-        for one in holds {
+        for one in all.iter().filter_map(|stmt| stmt.as_function_def_stmt()).filter(holds) {
             names.extend(one.parameters.iter().map(|one| one.name().id.clone()));
             names.extend(scope::bound(&one.body).local);
         }
-        names
+        let method = methods.into_iter().rfind(holds);
+        let receiver = method.and_then(|one| Some(one.parameters.iter().next()?.name().id.clone()));
+        Surrounding { names, receiver }
     }
 
     /// The blanks before a line of the gist.
@@ -255,6 +266,62 @@ impl Work<'_> {
         let text = self.gist.text.lines().nth(line)?;
         Some(&text[..text.len() - text.trim_start().len()])
     }
+}
+
+/// The names of a place in a gist.
+struct Surrounding {
+    /// Local names.
+    names: FxHashSet<Name>,
+    /// The first parameter of the method around it.
+    receiver: Option<Name>,
+}
+
+/// The attributes that a gist gives to objects: names of class bodies, and targets of assignments.
+struct DefinedAttributes(FxHashSet<Name>);
+
+impl DefinedAttributes {
+    fn of(syntax: &Syntax) -> FxHashSet<Name> {
+        let mut defined = Self(FxHashSet::default());
+        syntax.body().iter().for_each(|stmt| defined.visit_stmt(stmt));
+        defined.0
+    }
+}
+
+impl<'a> Visitor<'a> for DefinedAttributes {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        if let Stmt::ClassDef(class) = stmt {
+            self.0.extend(scope::bound(&class.body).local);
+        }
+        walk_stmt(self, stmt);
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Attribute(attribute) = expr
+            && attribute.ctx.is_store()
+        {
+            self.0.insert(attribute.attr.id.clone());
+        }
+        walk_expr(self, expr);
+    }
+}
+
+/// The attributes that a statement reads of an object: `fallback` of `return self.fallback(word)`.
+fn asked_of(stmt: &Stmt, receiver: &Name) -> Vec<Name> {
+    struct Finder<'a>(&'a Name, Vec<Name>);
+    impl<'v> Visitor<'v> for Finder<'_> {
+        fn visit_expr(&mut self, expr: &'v Expr) {
+            if let Expr::Attribute(attribute) = expr
+                && attribute.ctx.is_load()
+                && attribute.value.as_name_expr().is_some_and(|name| &name.id == self.0)
+            {
+                self.1.push(attribute.attr.id.clone());
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let mut finder = Finder(receiver, Vec::new());
+    finder.visit_stmt(stmt);
+    finder.1
 }
 
 /// A file of the repository of which a gist lost something.
@@ -412,6 +479,17 @@ mod tests {
             &[1, 2, 3],
             &[1, 2, 3, 6],
             "1|def load(path):\n2|    if path:\n3|        return 1\n",
+        );
+    }
+
+    #[test]
+    fn a_method_comes_back_where_the_gist_defines_its_attributes() {
+        let file = "class A:\n    size = 1\n    def f(self, a):\n        if a:\n            return 1\n        return self.size\n    def g(self, a):\n        if a:\n            return 1\n        return self.h(self.size)\n    def h(self, a):\n        return a\n";
+        check(
+            file,
+            &[1, 2, 3, 4, 5, 7, 8, 9],
+            &[1, 2, 3, 4, 5, 7, 8, 9, 11],
+            "1|class A:\n2|    size = 1\n3|    def f(self, a):\n4|        if a:\n5|            return 1\n6|        return self.size\n7|    def g(self, a):\n8|        if a:\n9|            return 1\n+|        raise NotImplementedError(\"left out by gistify: m.py:10\")\n",
         );
     }
 
