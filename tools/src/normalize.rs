@@ -126,7 +126,10 @@ impl Normalizer {
             let only = named.next().filter(|name| named.next().is_none() && !name.contains('.'));
             let name = only.map_or(INTERNAL, String::as_str).to_owned();
             docstring = Some((own.clone(), name));
-            gist_modules.extend([own, dotted]);
+            // In the place of a script it has the script's name.
+            if !internal.removed.contains(path) {
+                gist_modules.extend([own, dotted]);
+            }
         }
         let files = internal.removed.iter().map(String::as_str).chain(gist);
         let modules = internal.modules.keys().chain(&internal.tops).map(String::as_str);

@@ -276,7 +276,7 @@ fn single_modules_and_scripts() {
             // A process of its own that the script starts.
             ("tools/child.py", "__main__"),
         ],
-        expected: &["in.txt", "tools/child.py", "tools/concise.py", "tools/other.py"],
+        expected: &["in.txt", "tools/child.py", "tools/other.py", "tools/run.py"],
         ..Case::default()
     });
     check(&Case {

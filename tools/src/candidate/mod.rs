@@ -44,7 +44,8 @@ pub struct CandidateSpec<'a> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GistPlace {
-    /// In the directory of the test, so that relative paths from `__file__` still work.
+    /// In the directory of the test, so that relative paths from `__file__` still work. The gist of a script has the
+    /// script's name as well, which usage texts show and the script may read.
     #[default]
     BesideTest,
     /// In the repository's root.
@@ -113,10 +114,16 @@ impl GistPlace {
             },
             _ => "",
         };
+        let name = match (self, command.program()) {
+            (GistPlace::BesideTest, CommandProgram::Script(path)) if path.ends_with(".py") => {
+                split(path).1
+            }
+            _ => GIST_NAME,
+        };
         if directory.is_empty() || directory == "." {
-            GIST_NAME.to_owned()
+            name.to_owned()
         } else {
-            format!("{directory}/{GIST_NAME}")
+            format!("{directory}/{name}")
         }
     }
 }
