@@ -331,6 +331,8 @@ pub(crate) fn key(spec: &ReferenceSpec<'_>) -> String {
     add(&spec.command.to_string());
     add(&format!("{:?}", spec.limits));
     add(&format!("{:?}", spec.variables));
+    // Texts may depend on the length of a path.
+    add(&spec.workspace.root().as_os_str().len().to_string());
     let environment = spec.environment;
     add(&environment.python.to_string_lossy());
     add(&format!("{:?} {:?}", environment.version, environment.pythonpath));

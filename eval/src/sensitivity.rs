@@ -16,7 +16,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tools::{
     Candidate, CandidateSpec, CodeChange, Command, Ends, Execution, GistPlace, Internal, Limits,
-    Normalizer, RunSpec, Status, WaitsAt, Warm, WarmError, WarmRun, WarmSpec,
+    Normalizer, RunDirectories, RunSpec, Status, WaitsAt, Warm, WarmError, WarmRun, WarmSpec,
 };
 
 use crate::{
@@ -141,7 +141,7 @@ impl Mutants {
         }
         let executed = Executed::of_tests(&reference.trace);
         let drawn = draw(codebase, internal, &executed, count as usize);
-        let place = spec.workspace.directory("warm")?;
+        let place = spec.workspace.process_directory()?;
         let lay_out = |into: &Path| {
             let copy = spec.workspace.copy(spec.repository)?;
             std::fs::rename(&copy, into).map_err(|source| unwritten(into, source))
@@ -212,7 +212,7 @@ impl Mutants {
         }
         let outline = Outline::of(gist.text);
         let changes = Changes::of(gist.text);
-        let place = spec.workspace.directory("warm")?;
+        let place = spec.workspace.process_directory()?;
         let candidate = |into: &Path| {
             let spec = CandidateSpec {
                 original: gist.pristine,
@@ -227,7 +227,7 @@ impl Mutants {
             candidate(into)?;
             Ok(())
         };
-        let first = candidate(&place.join("directory"))?;
+        let first = candidate(&RunDirectories::of(&place).directory)?;
         let Candidate { command, directory, absent, gist: path } = &first;
         let bed = Bed { spec, command, absent, place: &place, lay_out: &lay_out };
         let observe = |run: &Execution| {
@@ -442,11 +442,11 @@ enum Runner {
 
 impl Bed<'_> {
     fn directory(&self) -> PathBuf {
-        self.place.join("directory")
+        RunDirectories::of(self.place).directory
     }
 
     fn scratch(&self) -> PathBuf {
-        self.place.join("scratch")
+        RunDirectories::of(self.place).scratch
     }
 
     /// Runs each change; `is_same` tells the original's behaviour.

@@ -91,7 +91,7 @@ pub use tool::{Group, Problem, Refusal, Reply, Tool, ToolError, arguments};
 pub use toolset::{Toolset, UnknownTool};
 pub use trace::{Observer, PATIENCE, Reuse, TraceOptions, caught, trace, trace_with};
 pub use warm::{CodeChange, Ends, WaitsAt, Warm, WarmError, WarmRan, WarmRun, WarmSpec};
-pub use workspace::{Workspace, WorkspaceError};
+pub use workspace::{RunDirectories, Workspace, WorkspaceError};
 
 /// Parsers of what programs under test may have written, each by itself; for tools/fuzz alone.
 #[cfg(feature = "fuzzing")]

@@ -445,6 +445,8 @@ impl Session {
             TRACER.to_owned(),
             self.sandbox.name().to_owned(),
             self.repository.root.to_string_lossy().into_owned(),
+            // Texts may depend on the length of a path.
+            self.workspace.root().as_os_str().len().to_string(),
             self.command.to_string(),
             format!("{:?} {} {:?}", self.limits, self.hash_seed, self.variables),
             self.patience.to_string(),

@@ -49,6 +49,28 @@ struct Used {
     lent: bool,
 }
 
+/// The width of the names of directories, without their numbers.
+const NAME_WIDTH: usize = 12;
+
+/// The name of the directory of a process; with that of a directory in it, it is as wide as others.
+const PROCESS: &str = "as";
+
+/// The directories of the runs of one process, in a directory from [`Workspace::process_directory`]. Neither is made.
+#[derive(Debug, Clone)]
+pub struct RunDirectories {
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The scratch directory.
+    pub scratch: PathBuf,
+}
+
+impl RunDirectories {
+    /// The directories in the directory of a process.
+    pub fn of(place: &Path) -> Self {
+        Self { directory: place.join("directory"), scratch: place.join("scratch--") }
+    }
+}
+
 /// Most directories of one kind that wait for a run: few runs of a workspace go on at once.
 const WAITING: usize = 2;
 
@@ -127,13 +149,27 @@ impl Workspace {
         &self.root
     }
 
-    /// Makes a fresh empty directory whose name ends in `name`.
+    /// Makes a fresh empty directory whose name has `name` in it. The paths of all directories are equally long: programs
+    /// wrap, align and cut what they print by the length of a path.
     ///
     /// # Errors
     /// When the directory cannot be made.
     pub fn directory(&self, name: &str) -> Result<PathBuf, WorkspaceError> {
+        self.create_directory(&format!("{name:-<0$}", NAME_WIDTH))
+    }
+
+    /// Makes a directory for [`RunDirectories`], which one process owns. They are as long as those of
+    /// [`directory`](Self::directory).
+    ///
+    /// # Errors
+    /// When the directory cannot be made.
+    pub fn process_directory(&self) -> Result<PathBuf, WorkspaceError> {
+        self.create_directory(PROCESS)
+    }
+
+    fn create_directory(&self, name: &str) -> Result<PathBuf, WorkspaceError> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let path = self.root.join(format!("{number:02}-{name}"));
+        let path = self.root.join(format!("{number:04}-{name}"));
         match fs::create_dir(&path) {
             Ok(()) => Ok(path),
             Err(source) => Err(WorkspaceError::Create { path, source }),

@@ -22,7 +22,7 @@ use crate::{
     slice::failures,
     tool::ToolError,
     warm::{Ends, WaitsAt, Warm, WarmRun, WarmSpec},
-    workspace::remove_tree,
+    workspace::{RunDirectories, remove_tree},
 };
 
 /// A file is stopped after this many times what the original took, and this much more: of time, and of the
@@ -67,11 +67,11 @@ struct ProposalServer {
 
 impl ProposalServer {
     fn directory(&self) -> PathBuf {
-        self.place.join("directory")
+        RunDirectories::of(&self.place).directory
     }
 
     fn scratch(&self) -> PathBuf {
-        self.place.join("scratch")
+        RunDirectories::of(&self.place).scratch
     }
 }
 
@@ -196,8 +196,9 @@ impl Bed {
         command: &Command,
     ) -> Result<Option<ProposalServer>, ToolError> {
         let failed = |error: std::io::Error| ToolError::Fatal(error.to_string());
-        let place = session.workspace.directory("forks")?;
-        let mut server = ProposalServer { warm: None, command: command.clone(), place, cpu: None };
+        let place = session.workspace.process_directory()?;
+        let mut server =
+            ProposalServer { warm: None, command: command.clone(), place, cpu: None };
         let (directory, scratch) = (server.directory(), server.scratch());
         fs::create_dir_all(&directory).map_err(failed)?;
         fs::write(directory.join(NAME), &gist.text).map_err(failed)?;

@@ -22,7 +22,7 @@ use crate::{
     tool::ToolError,
     trace::TraceOptions,
     warm::{Ends, WaitsAt, Warm, WarmError, WarmRan, WarmRun, WarmSpec},
-    workspace::remove_tree,
+    workspace::{RunDirectories, remove_tree},
 };
 
 /// The longest life of a process that waits.
@@ -140,16 +140,13 @@ pub(super) const PROBE_LOG: &str = "probe.log";
 
 impl Server {
     fn directory(&self) -> PathBuf {
-        self.place.join(DIRECTORY)
+        RunDirectories::of(&self.place).directory
     }
 
     fn scratch(&self) -> PathBuf {
-        self.place.join(SCRATCH)
+        RunDirectories::of(&self.place).scratch
     }
 }
-
-const DIRECTORY: &str = "directory";
-const SCRATCH: &str = "scratch";
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -268,7 +265,7 @@ impl Session {
         gist: String,
         start: impl FnOnce(&Path, &Path, &Path) -> Result<Result<Warm, WarmError>, ToolError>,
     ) -> Result<Server, ToolError> {
-        let place = self.workspace.directory("forks")?;
+        let place = self.workspace.process_directory()?;
         let mut server = Server { key: key.to_owned(), warm: None, place, gist, is_proven: false };
         let (directory, scratch) = (server.directory(), server.scratch());
         match start(&server.place, &directory, &scratch)? {
