@@ -227,12 +227,11 @@ impl Trials<'_> {
         bed.runs(
             session,
             &Trial {
-                text: self.gist,
                 path: &path,
-                command: &command,
                 files: &needs.files,
                 shell: needs.shell,
                 variables: &needs.variables,
+                ..Trial::of(self.gist, &command)
             },
         )
     }

@@ -32,6 +32,8 @@ const GRACE: Duration = Duration::from_secs(20);
 const CPU_GRACE: Duration = Duration::from_secs(2);
 /// The same where a process has loaded the packages before.
 const FORK_GRACE: Duration = Duration::from_secs(1);
+/// The grace of a proposal. Without what ends a wait it may hang, and one that is refused by mistake only stays longer.
+const PROPOSAL_GRACE: Duration = Duration::from_secs(2);
 
 /// The longest life of a process that waits for proposals.
 const LIFETIME: Duration = Duration::from_secs(4 * 3600);
@@ -61,8 +63,8 @@ struct ProposalServer {
     warm: Option<Warm>,
     command: Command,
     place: PathBuf,
-    /// The longest time of the processor that a run took which came to its end.
-    cpu: Option<Duration>,
+    /// The longest time that a run took which came to its end, and the same of the processor.
+    longest: Option<(Duration, Duration)>,
 }
 
 impl ProposalServer {
@@ -161,8 +163,9 @@ impl Bed {
         let BedForks::Waiting(server) = &mut *forks else { return Ok(None) };
         let (directory, scratch) = (server.directory(), server.scratch());
         let Some(warm) = &mut server.warm else { return Ok(None) };
-        let mut limits = limits(session);
-        if let Some(cpu) = server.cpu {
+        let mut limits = limits(session, PROPOSAL_GRACE);
+        if let Some((wall, cpu)) = server.longest {
+            limits.wall = limits.wall.min(wall * SLOWER + PROPOSAL_GRACE);
             limits.cpu = limits.cpu.min(cpu * SLOWER + FORK_GRACE);
         }
         let order = WarmRun {
@@ -176,7 +179,9 @@ impl Bed {
             // A program that leaves without its end is judged by a cold run.
             Ok(ran) if ran.execution.complete || ran.execution.status == Status::TimedOut => {
                 if ran.execution.complete {
-                    server.cpu = server.cpu.max(Some(ran.execution.cpu));
+                    let (wall, cpu) = server.longest.unwrap_or_default();
+                    let run = &ran.execution;
+                    server.longest = Some((wall.max(run.wall), cpu.max(run.cpu)));
                 }
                 read(session, ran.execution, &directory, &scratch, NAME).map(Some)
             }
@@ -198,7 +203,7 @@ impl Bed {
         let failed = |error: std::io::Error| ToolError::Fatal(error.to_string());
         let place = session.workspace.process_directory()?;
         let mut server =
-            ProposalServer { warm: None, command: command.clone(), place, cpu: None };
+            ProposalServer { warm: None, command: command.clone(), place, longest: None };
         let (directory, scratch) = (server.directory(), server.scratch());
         fs::create_dir_all(&directory).map_err(failed)?;
         fs::write(directory.join(NAME), &gist.text).map_err(failed)?;
@@ -233,6 +238,17 @@ impl Bed {
         form: &ReproForm,
     ) -> Result<FileRun, ToolError> {
         self.runs(session, &Trial::of(&gist.text, &form.command(session)))
+    }
+
+    /// Runs a proposal as its form says, for no longer than a run that does not hang.
+    pub(super) fn try_out(
+        &self,
+        session: &Session,
+        gist: &Gist,
+        form: &ReproForm,
+    ) -> Result<FileRun, ToolError> {
+        let command = form.command(session);
+        self.runs(session, &Trial { grace: PROPOSAL_GRACE, ..Trial::of(&gist.text, &command) })
     }
 
     /// Returns true if the finished file fails as `python FILE`, and says so.
@@ -303,7 +319,7 @@ impl Bed {
             command: trial.command,
             directory,
             scratch,
-            limits: limits(session),
+            limits: limits(session, trial.grace),
             hash_seed: session.hash_seed,
             variables: trial.variables,
             absent: &[],
@@ -314,14 +330,16 @@ impl Bed {
     }
 }
 
-/// Returns the limits of a file that runs alone.
-fn limits(session: &Session) -> Limits {
-    let original = session.findings.original.as_deref();
+/// Returns the limits of a file that runs alone. They follow from a run of the original, without a tracer where there was
+/// one.
+fn limits(session: &Session, grace: Duration) -> Limits {
+    let findings = &session.findings;
+    let original = findings.again.as_deref().or(findings.original.as_deref());
     let most = |limit: Duration, usual: Option<Duration>, grace: Duration| {
         usual.map_or(limit, |usual| limit.min(usual * SLOWER + grace))
     };
     Limits {
-        wall: most(session.limits.wall, original.map(|run| run.wall), GRACE),
+        wall: most(session.limits.wall, original.map(|run| run.wall), grace),
         cpu: most(session.limits.cpu, original.map(|run| run.cpu), CPU_GRACE),
         ..session.limits
     }
@@ -357,6 +375,8 @@ pub(super) struct Trial<'a> {
     pub(super) shell: Shell,
     /// Variables besides those.
     pub(super) variables: &'a BTreeMap<String, String>,
+    /// The time that it may take besides a multiple of the original's.
+    pub(super) grace: Duration,
 }
 
 /// No variables.
@@ -366,7 +386,7 @@ impl<'a> Trial<'a> {
     /// A file with nothing beside it.
     pub(super) fn of(text: &'a str, command: &'a Command) -> Self {
         let (path, files, shell) = (NAME, &[][..], Shell::Ordinary);
-        Self { text, path, command, files, shell, variables: &NONE }
+        Self { text, path, command, files, shell, variables: &NONE, grace: GRACE }
     }
 }
 

@@ -646,7 +646,7 @@ impl<'a> Work<'a> {
         if let Some(holds) = self.oracle.run_user_program(self.session, &self.bed, gist)? {
             return Ok(holds);
         }
-        let run = self.bed.run(self.session, gist, &self.form)?;
+        let run = self.bed.try_out(self.session, gist, &self.form)?;
         self.fails_alike(gist, &run)
     }
 
