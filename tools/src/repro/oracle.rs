@@ -58,7 +58,9 @@ pub fn require_failure(session: &mut Session, request: &ReproRequest) -> Result<
     let (original, _) = session.traced()?;
     let is_needed = request.oracle.is_none() && request.same != Same::Output;
     if is_needed && failures(&original).is_empty() {
-        let why = "the command does not fail (`gistify run` writes the gist of one that passes)";
+        let why = "the command does not fail (`gistify run` writes the gist of one that passes; a command sees \
+                       no variables of your shell and the time zone UTC: what it needs stands before it, as in \
+                       `-- TZ=Asia/Tokyo pytest tests/test_a.py`)";
         return Err(Problem::Failed.because(why));
     }
     Ok(())
