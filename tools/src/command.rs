@@ -477,7 +477,7 @@ fn join(words: &[String]) -> String {
 }
 
 /// Quotes a word for a shell, if it needs quotes.
-fn quote(word: &str) -> String {
+pub(crate) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_string();

@@ -1,7 +1,7 @@
 //! Commands that end by an error, or that act on something outside of the program: their gists do the same.
 //!
 //! Each input of `ends/` is a repository in one text. Its first lines say the command, on which versions of Python, and
-//! lines that the gist keeps or lacks.
+//! lines that the gist keeps or lacks. Those of `repros/` are the same of commands that fail, and of their repros.
 
 use std::sync::Mutex;
 
@@ -37,30 +37,54 @@ impl Input {
         }
     }
 
-    /// Returns the fault of its gist, if there is one.
-    fn check(&self, python: &str) -> Option<String> {
+    /// Returns the fault of what is made of it, if there is one.
+    fn check(&self, made: Made, python: &str) -> Option<String> {
         let user = User::new();
         user.repository("repo", &self.files);
         let command: Vec<&str> = self.command.iter().map(String::as_str).collect();
-        let start = ["run", "repo", "--python", python, "--require", "verified", "--"];
-        let args = [&start[..], &command].concat();
+        let (start, file) = match made {
+            Made::Gist => (["run", "repo", "--require", "verified"], "concise.py"),
+            Made::Repro => (["repro", "repo", "--seconds", "120"], "repro.py"),
+        };
+        let args = [&start[..], &["--python", python, "--"], &command].concat();
         let ran = user.gistify(&args);
-        let gist = fs::read_to_string(user.here().join("concise.py")).unwrap_or_default();
-        let has = |line: &&String| gist.lines().any(|own| own.contains(line.as_str()));
+        let text = fs::read_to_string(user.here().join(file)).unwrap_or_default();
+        let has = |line: &&String| text.lines().any(|own| own.contains(line.as_str()));
         let mut wrong: Vec<String> =
             self.keeps.iter().filter(|line| !has(line)).map(|l| format!("lacks {l}")).collect();
         wrong.extend(self.lacks.iter().filter(has).map(|line| format!("keeps {line}")));
-        if ran.code != 0 {
+        // A repro says so itself, and that its search had time enough.
+        let is_whole = ["reproduced 3 of 3, alone: ", "nothing more can go"];
+        let is_whole = made == Made::Gist || is_whole.iter().all(|part| ran.out.contains(part));
+        if ran.code != 0 || !is_whole {
             wrong.push(format!("exit code {}: {}{}", ran.code, ran.out, ran.err));
         }
         let name = &self.name;
-        (!wrong.is_empty()).then(|| format!("{name} on {python}: {}\n{gist}", wrong.join("; ")))
+        (!wrong.is_empty()).then(|| format!("{name} on {python}: {}\n{text}", wrong.join("; ")))
     }
+}
+
+/// The file that is made of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    Gist,
+    Repro,
 }
 
 #[test]
 fn gists_end_and_act_as_their_commands_do() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command_line/ends");
+    check_all("ends", Made::Gist);
+}
+
+#[test]
+fn repros_fail_as_their_commands_do() {
+    check_all("repros", Made::Repro);
+}
+
+/// Checks all inputs of a directory.
+fn check_all(directory: &str, made: Made) {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command_line");
+    let directory = place.join(directory);
     let mut paths: Vec<PathBuf> =
         fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -83,7 +107,7 @@ fn gists_end_and_act_as_their_commands_do() {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some((input, python)) = { runs.lock().unwrap().pop() } {
-                    wrong.lock().unwrap().extend(input.check(&python));
+                    wrong.lock().unwrap().extend(input.check(made, &python));
                 }
             });
         }

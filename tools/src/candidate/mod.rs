@@ -292,6 +292,16 @@ fn gone<'a>(spec: &CandidateSpec<'a>) -> pytest_config::Gone<'a> {
     gone
 }
 
+/// The configuration of pytest that a candidate keeps, as options for a file in an empty directory.
+pub(crate) fn configuration(spec: &CandidateSpec<'_>) -> Vec<Vec<String>> {
+    let gone = gone(spec);
+    let text_of = |name: &str| {
+        let text = fs::read_to_string(spec.original.join(name)).ok()?;
+        Some(gone.cleaned(name, &text).unwrap_or(text))
+    };
+    pytest_config::as_options(&text_of)
+}
+
 /// Copies a file or a link. A link that leads out of the repository is left out: nothing there may
 /// reach the original.
 fn copy(from: &Path, to: &Path, path: &str) -> Result<(), CandidateError> {

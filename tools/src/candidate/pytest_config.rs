@@ -66,6 +66,79 @@ pub(super) fn matches(patterns: &[String], path: &str) -> bool {
     })
 }
 
+/// The configuration of a directory as options of pytest, each group together: `addopts`, and `-o KEY=VALUE` for each
+/// other key. `text_of` reads a file of the directory.
+///
+/// ```ini
+/// [pytest]
+/// xfail_strict = true
+/// ```
+/// gives `-o xfail_strict=true`.
+pub(super) fn as_options(text_of: &dyn Fn(&str) -> Option<String>) -> Vec<Vec<String>> {
+    let in_pyproject = |text: &str| {
+        let document = text.parse::<toml::Table>().ok();
+        document.is_some_and(|document| !tables(PYPROJECT, &document).is_empty())
+    };
+    let holds = |name: &str, text: &str| match name {
+        PYPROJECT => in_pyproject(text),
+        "tox.ini" | "setup.cfg" => text.contains(&format!("[{}]", section(name))),
+        _ => true,
+    };
+    // The order in which pytest looks for them.
+    let (first, last) = FILES.split_at(4);
+    let names = first.iter().map(|(name, _)| *name).chain([PYPROJECT]);
+    let names = names.chain(last.iter().map(|(name, _)| *name));
+    let found = names.filter_map(|name| Some((name, text_of(name)?)));
+    let Some((name, text)) = found.into_iter().find(|(name, text)| holds(name, text)) else {
+        return Vec::new();
+    };
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    if name.ends_with(".toml") {
+        let Ok(document) = text.parse::<toml::Table>() else { return Vec::new() };
+        for table in tables(name, &document) {
+            let values = table.iter().filter_map(|(key, value)| Some((key.clone(), plain(value)?)));
+            pairs.extend(values);
+        }
+    } else {
+        let ini = Ini::parse(&text);
+        let value = |key: String| Some((key.clone(), ini.value(section(name), &key)?));
+        pairs.extend(ini.keys(section(name)).into_iter().filter_map(value));
+    }
+    let one = |(key, value): (String, String)| match key.as_str() {
+        "addopts" => split(&value),
+        _ => vec!["-o".to_owned(), format!("{key}={value}")],
+    };
+    let is_of_layout = |key: &str| LAYOUT.contains(&key);
+    let all = pairs.into_iter().filter(|(key, _)| !is_of_layout(key)).map(one);
+    all.filter(|words| !words.is_empty()).collect()
+}
+
+/// Keys about the places of files, of which one file has none, and about pytest itself.
+const LAYOUT: [&str; 8] = [
+    "cache_dir",
+    "confcutdir",
+    "minversion",
+    "norecursedirs",
+    "python_files",
+    "pythonpath",
+    "required_plugins",
+    "testpaths",
+];
+
+/// A value as an ini file has it; a list has a line for each.
+fn plain(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Boolean(value) => Some(value.to_string()),
+        toml::Value::Integer(value) => Some(value.to_string()),
+        toml::Value::Float(value) => Some(value.to_string()),
+        toml::Value::Array(values) => {
+            Some(values.iter().map(plain).collect::<Option<Vec<_>>>()?.join("\n"))
+        }
+        toml::Value::Table(_) | toml::Value::Datetime(_) => None,
+    }
+}
+
 /// The parts missing from a candidate that its configuration may refer to.
 #[derive(Debug, Default)]
 pub(super) struct Gone<'a> {
@@ -556,6 +629,28 @@ mod tests {
         );
         check("pyproject.toml", "[tool.other]\naddopts = '--slow'\n", None);
         check("pyproject.toml", "not toml", None);
+    }
+
+    #[test]
+    fn a_configuration_is_options() {
+        for (name, text, expected) in [
+            (
+                "pytest.ini",
+                "[pytest]\naddopts = -ra -k 'a b'\nfilterwarnings =\n    error\n    ignore:x\ntestpaths = t\n",
+                vec![vec!["-ra", "-k", "a b"], vec!["-o", "filterwarnings=error\nignore:x"]],
+            ),
+            (
+                "pyproject.toml",
+                "[tool.pytest.ini_options]\nxfail_strict = true\nmarkers = ['a: b', 'c']\n",
+                vec![vec!["-o", "markers=a: b\nc"], vec!["-o", "xfail_strict=true"]],
+            ),
+            ("pyproject.toml", "[tool.other]\nx = 1\n", vec![]),
+            ("setup.cfg", "[tool:pytest]\nxfail_strict = 1\n", vec![vec!["-o", "xfail_strict=1"]]),
+            ("setup.cfg", "[pytest]\nxfail_strict = 1\n", vec![]),
+        ] {
+            let text_of = |file: &str| (file == name).then(|| text.to_owned());
+            assert_eq!(as_options(&text_of), expected, "{text}");
+        }
     }
 
     #[test]

@@ -182,7 +182,7 @@ fn standalone_uninterrupted(
     let whole = form.with_main(&form.prepared(&whole, &session.command));
     let names = form.packages(&inventory, &gist, false);
     let requires = inventory.pinned(&names);
-    Ok((headed(&whole, &ReproHead { expected, requires, ..head.clone() }), found))
+    Ok((headed(&whole, &form, &ReproHead { expected, requires, ..head.clone() }), found))
 }
 
 /// Returns true if a run ends as the original does; what it prints may look different in another shell.

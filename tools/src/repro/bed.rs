@@ -260,10 +260,10 @@ impl Bed {
         form: &ReproForm,
     ) -> Result<bool, ToolError> {
         // What is no pytest's runs in no other way.
-        if !matches!(form, ReproForm::Pytest { .. }) {
+        if !form.is_pytest() {
             return Ok(true);
         }
-        let program = ReproForm::Program { options: form.interpreter_options() };
+        let program = form.as_program();
         let run = self.runs(session, &Trial::of(&gist.text, &program.command(session)))?;
         let says = |text: &str| oracle.kind().is_none_or(|kind| text.contains(kind));
         let is_failed = matches!(run.execution.status, Status::Exited(code) if code != 0);

@@ -245,9 +245,7 @@ impl<'a> Work<'a> {
             .inventory(&modules, &*session.sandbox)
             .map_err(|error| ToolError::Fatal(error.to_string()))?;
         // Until a run does without them, the file needs all.
-        if let ReproForm::Pytest { plugins, .. } = &mut form {
-            *plugins = plugins_of(&inventory);
-        }
+        form.set_plugins(plugins_of(&inventory));
         let gist = form.prepared(&gist, &session.command);
         let before = gist.lines.len();
         let tests: BTreeSet<String> = oracle
@@ -282,10 +280,47 @@ impl<'a> Work<'a> {
         let gist = self.gist.clone();
         if let Some(otherwise) = self.starts_from(gist)? {
             self.otherwise = Some(otherwise);
+            self.set_variables_first()?;
+        }
+        if !self.holds {
+            self.configure()?;
+        }
+        if !self.holds {
             self.complete()?;
         }
         if !self.holds {
             self.take_data()?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the variables of the command to the command line: the interpreter and pytest read some of them before any
+    /// line of the file runs, such as `PYTHONHASHSEED`.
+    fn set_variables_first(&mut self) -> Result<(), Stop> {
+        let command = &self.session.command;
+        let Some(gist) = &self.session.findings.gist else { return Ok(()) };
+        if command.variables().is_empty() {
+            return Ok(());
+        }
+        let form = self.form.with_variables(command);
+        let gist = form.prepared(gist, command);
+        let before = std::mem::replace(&mut self.form, form);
+        if self.starts_from(gist)?.is_some() {
+            self.form = before;
+        }
+        Ok(())
+    }
+
+    /// Gives pytest the repository's configuration as options.
+    fn configure(&mut self) -> Result<(), Stop> {
+        let configuration = self.session.configuration()?;
+        if configuration.is_empty() || !self.form.is_pytest() {
+            return Ok(());
+        }
+        let form = self.form.with_configuration(configuration);
+        let before = std::mem::replace(&mut self.form, form);
+        if self.starts_from(self.gist.clone())?.is_some() {
+            self.form = before;
         }
         Ok(())
     }
@@ -371,6 +406,7 @@ impl<'a> Work<'a> {
 
     fn shorten(&mut self) -> Result<(), Stop> {
         self.drop_plugins()?;
+        self.coldly(Self::drop_configuration)?;
         self.step(Self::drop_unmentioned)?;
         self.step(Self::drop_packages)?;
         self.step(|work| work.rewrite(each(halved_parameters)))?;
@@ -436,12 +472,13 @@ impl<'a> Work<'a> {
     /// Puts fixtures into tests, and calls the test itself where that needs no runner.
     fn simplify(&mut self) -> Result<(), Stop> {
         self.rewrite(each(inlined_fixtures))?;
-        if !matches!(self.form, ReproForm::Pytest { .. }) {
+        if !self.form.is_pytest() {
             return Ok(());
         }
         let Some(case) = self.oracle.case() else { return Ok(()) };
         self.confirm()?;
-        let runner = std::mem::replace(&mut self.form, ReproForm::Program { options: Vec::new() });
+        let program = self.form.as_program();
+        let runner = std::mem::replace(&mut self.form, program);
         self.renew_bed()?;
         let called = self.coldly(|work| work.calls_directly(&case));
         if let Ok(true) = called {
@@ -481,15 +518,35 @@ impl<'a> Work<'a> {
 
     /// Takes plugins away that the failure does not need.
     fn drop_plugins(&mut self) -> Result<(), Stop> {
-        let ReproForm::Pytest { plugins, .. } = &self.form else { return Ok(()) };
-        let mut kept = plugins.clone();
+        if !self.form.is_pytest() {
+            return Ok(());
+        }
+        let mut kept = self.form.plugins().to_vec();
         let ended = self.coldly(|work| work.fewer_plugins(&mut kept));
         // Also where the search ends here: those that are kept are those of the last run that held.
-        if let ReproForm::Pytest { plugins, .. } = &mut self.form {
-            *plugins = kept;
-        }
+        self.form.set_plugins(kept);
         self.renew_bed()?;
         ended
+    }
+
+    /// Takes options away that stand in the place of the configuration, and that the failure does not need.
+    fn drop_configuration(&mut self) -> Result<(), Stop> {
+        let mut at = 0;
+        while at < self.form.configuration().len() {
+            let mut fewer = self.form.configuration().to_vec();
+            fewer.remove(at);
+            let form = self.form.with_configuration(fewer);
+            let before = std::mem::replace(&mut self.form, form);
+            match self.accepts(self.gist.clone()) {
+                Ok(true) => {}
+                refused => {
+                    self.form = before;
+                    refused?;
+                    at += 1;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Takes out imports of packages that the failure does not need, before anything else that is in the gist: each
@@ -523,9 +580,7 @@ impl<'a> Work<'a> {
 
     /// Returns true if the gist holds with these plugins alone; the bed has them from then on.
     fn tries_plugins(&mut self, names: &[String]) -> Result<bool, Stop> {
-        if let ReproForm::Pytest { plugins, .. } = &mut self.form {
-            *plugins = names.to_vec();
-        }
+        self.form.set_plugins(names.to_vec());
         self.renew_bed()?;
         let gist = self.gist.clone();
         self.accepts(gist)
@@ -682,7 +737,7 @@ impl<'a> Work<'a> {
         let place = self.oracle.place().map(|place| format!(" ({}:{})", place.path, place.line));
         let expected = format!("{}{}", self.oracle.describe(), place.unwrap_or_default());
         let head = ReproHead { expected, requires: requires.clone(), ..head.clone() };
-        let whole = headed(&self.form.with_main(&self.gist), &head);
+        let whole = headed(&self.form.with_main(&self.gist), &self.form, &head);
         let mut reproduced = 0;
         let mut runs = 0;
         let began = self.session.interrupt.now();
@@ -732,7 +787,7 @@ impl<'a> Work<'a> {
             otherwise: self.otherwise,
             needs: self.needs,
             requires,
-            pytest: matches!(self.form, ReproForm::Pytest { .. }),
+            pytest: self.form.is_pytest(),
             before: self.before,
             tried: self.tried,
             complete: ended == SearchEnd::Minimal,

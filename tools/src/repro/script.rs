@@ -6,33 +6,37 @@ use graph::{Gist, GistLine, LineOrigin, MAIN_HEAD, imported_modules};
 
 use super::{NAME, options};
 use crate::{
-    command::{Command, CommandProgram},
+    command::{Command, CommandProgram, quote},
     environment::Inventory,
     session::Session,
 };
 
 /// The way in which a repro is run.
 #[derive(Debug, Clone)]
-pub(super) enum ReproForm {
+pub(super) struct ReproForm {
+    /// Variables that have to be set before the interpreter starts.
+    variables: Vec<(String, String)>,
+    /// Options of the interpreter.
+    options: Vec<String>,
+    runner: ReproRunner,
+}
+
+/// The program that runs a repro.
+#[derive(Debug, Clone)]
+enum ReproRunner {
     /// `python FILE`: the file does all by itself.
-    Program {
-        /// Options of the interpreter.
-        options: Vec<String>,
-    },
+    Program,
     /// pytest runs it; as a program it runs pytest on itself.
     Pytest {
-        /// Options of the interpreter.
-        options: Vec<String>,
         /// Options of pytest.
         args: Vec<String>,
+        /// Options in the place of the configuration, in groups of which each goes as a whole.
+        configuration: Vec<Vec<String>>,
         /// Distributions whose plugins it needs.
         plugins: Vec<String>,
     },
     /// unittest runs it; as a program it runs unittest on itself.
-    Unittest {
-        /// Options of the interpreter.
-        options: Vec<String>,
-    },
+    Unittest,
 }
 
 /// The contents of a repro's head.
@@ -57,38 +61,96 @@ pub struct ReproHead {
 impl ReproForm {
     /// The form in which a gist of a command is run.
     pub(super) fn of(command: &Command) -> Self {
-        let options = command.interpreter_options().to_vec();
-        match command.program() {
+        let runner = match command.program() {
             CommandProgram::Pytest | CommandProgram::PytestModule => {
-                Self::Pytest { options, args: super::options(command), plugins: Vec::new() }
+                let args = super::options(command);
+                ReproRunner::Pytest { args, configuration: Vec::new(), plugins: Vec::new() }
             }
-            CommandProgram::Module(name) if name == "unittest" => Self::Unittest { options },
+            CommandProgram::Module(name) if name == "unittest" => ReproRunner::Unittest,
             CommandProgram::Module(_) | CommandProgram::Script(_) | CommandProgram::Console(_) => {
-                Self::Program { options }
+                ReproRunner::Program
             }
+        };
+        let options = command.interpreter_options().to_vec();
+        Self { variables: Vec::new(), options, runner }
+    }
+
+    /// The form of the same file as a program.
+    pub(super) fn as_program(&self) -> Self {
+        Self { runner: ReproRunner::Program, ..self.clone() }
+    }
+
+    /// The same form with the variables of the command, which its gist no longer has to set.
+    pub(super) fn with_variables(&self, command: &Command) -> Self {
+        Self { variables: command.variables().to_vec(), ..self.clone() }
+    }
+
+    /// Returns true if pytest runs the file.
+    pub(super) fn is_pytest(&self) -> bool {
+        matches!(self.runner, ReproRunner::Pytest { .. })
+    }
+
+    /// The distributions whose plugins the file needs.
+    pub(super) fn plugins(&self) -> &[String] {
+        match &self.runner {
+            ReproRunner::Pytest { plugins, .. } => plugins,
+            ReproRunner::Program | ReproRunner::Unittest => &[],
         }
     }
 
-    /// The options of the interpreter.
-    pub(super) fn interpreter_options(&self) -> Vec<String> {
-        match self {
-            Self::Program { options }
-            | Self::Pytest { options, .. }
-            | Self::Unittest { options } => options.clone(),
+    /// Sets these distributions, where pytest runs the file.
+    pub(super) fn set_plugins(&mut self, names: Vec<String>) {
+        if let ReproRunner::Pytest { plugins, .. } = &mut self.runner {
+            *plugins = names;
+        }
+    }
+
+    /// The options that stand in the place of pytest's configuration.
+    pub(super) fn configuration(&self) -> &[Vec<String>] {
+        match &self.runner {
+            ReproRunner::Pytest { configuration, .. } => configuration,
+            ReproRunner::Program | ReproRunner::Unittest => &[],
+        }
+    }
+
+    /// The same form with other such options.
+    pub(super) fn with_configuration(&self, groups: Vec<Vec<String>>) -> Self {
+        let mut form = self.clone();
+        if let ReproRunner::Pytest { configuration, .. } = &mut form.runner {
+            *configuration = groups;
+        }
+        form
+    }
+
+    /// The commands by which a reader runs a file.
+    fn run_lines(&self, file: &str, needs_packages: bool) -> String {
+        let file = quote(file);
+        let variables = self.variables.iter();
+        let variables: String =
+            variables.map(|(name, value)| format!("{name}={} ", quote(value))).collect();
+        let options: String = self.options.iter().map(|word| quote(word) + " ").collect();
+        let installed = if needs_packages { ", with the dependencies below installed" } else { "" };
+        match options.is_empty() {
+            true => format!("{variables}uv run {file}  (or {variables}python {file}{installed})"),
+            false => format!("{variables}python {options}{file}{installed}"),
         }
     }
 
     /// A gist with what the command line gave to it: variables and, for a program, its arguments.
     pub(super) fn prepared(&self, gist: &Gist, command: &Command) -> Gist {
         let mut given = Vec::new();
-        if !command.variables().is_empty() {
+        if !command.variables().is_empty() && self.variables.is_empty() {
             let pairs = command.variables().iter();
             let pairs = pairs.map(|(name, value)| format!("{}: {}", text(name), text(value)));
             let pairs = pairs.collect::<Vec<_>>().join(", ");
             given.push(format!("__import__(\"os\").environ.update({{{pairs}}})"));
+            if command.variables().iter().any(|(name, _)| name == "TZ") {
+                // The C library read the old one when the interpreter started.
+                given.push("__import__(\"time\").tzset()".to_owned());
+            }
         }
         let args = options(command);
-        if matches!(self, Self::Program { .. }) && !args.is_empty() {
+        if matches!(self.runner, ReproRunner::Program) && !args.is_empty() {
             let list = args.iter().map(|arg| text(arg)).collect::<Vec<_>>().join(", ");
             given.push(format!("__import__(\"sys\").argv[1:] = [{list}]"));
         }
@@ -110,9 +172,9 @@ impl ReproForm {
     ) -> BTreeSet<String> {
         let modules = imported_modules(&gist.text);
         let mut names = inventory.owners_of(&modules);
-        if let Self::Pytest { plugins, .. } = self {
+        if self.is_pytest() {
             names.insert("pytest".to_owned());
-            names.extend(plugins.iter().cloned());
+            names.extend(self.plugins().iter().cloned());
             let all = inventory.distributions().iter();
             let more = all.filter(|one| every_plugin && one.plugin && !one.editable);
             names.extend(more.map(|one| one.name.clone()));
@@ -122,16 +184,19 @@ impl ReproForm {
 
     /// The command that runs the file.
     pub(super) fn command(&self, session: &Session) -> Command {
-        let mut words = vec!["python".to_owned()];
-        words.extend(self.interpreter_options());
-        match self {
-            Self::Program { .. } => words.push(NAME.to_owned()),
-            Self::Pytest { args, .. } => {
+        let variables = self.variables.iter();
+        let mut words: Vec<String> =
+            variables.map(|(name, value)| format!("{name}={value}")).collect();
+        words.push("python".to_owned());
+        words.extend(self.options.iter().cloned());
+        match &self.runner {
+            ReproRunner::Program => words.push(NAME.to_owned()),
+            ReproRunner::Pytest { args, configuration, .. } => {
                 words.extend(["-m".to_owned(), "pytest".to_owned()]);
-                words.extend(args.iter().cloned());
+                words.extend(configuration.iter().flatten().chain(args).cloned());
                 words.push(NAME.to_owned());
             }
-            Self::Unittest { .. } => {
+            ReproRunner::Unittest => {
                 words.extend(["-m".to_owned(), "unittest".to_owned(), NAME.to_owned()]);
             }
         }
@@ -145,16 +210,17 @@ impl ReproForm {
             gist.text.lines().any(|one| one == line)
         };
         let mut main = vec![String::new(), String::new(), MAIN_HEAD.to_owned()];
-        match self {
-            Self::Program { .. } => return gist.clone(),
-            Self::Pytest { args, .. } => {
+        match &self.runner {
+            ReproRunner::Program => return gist.clone(),
+            ReproRunner::Pytest { args, configuration, .. } => {
                 if !is_imported("pytest") {
                     main.extend(["    import pytest".to_owned(), String::new()]);
                 }
-                let args: String = args.iter().map(|arg| format!(", {}", text(arg))).collect();
+                let args = configuration.iter().flatten().chain(args);
+                let args: String = args.map(|arg| format!(", {}", text(arg))).collect();
                 main.push(format!("    raise SystemExit(pytest.main([__file__{args}]))"));
             }
-            Self::Unittest { .. } => {
+            ReproRunner::Unittest => {
                 if !is_imported("unittest") {
                     main.extend(["    import unittest".to_owned(), String::new()]);
                 }
@@ -168,19 +234,16 @@ impl ReproForm {
 }
 
 /// A gist behind its head: the expected failure, where it comes from, how it is run, and the block of PEP 723.
-pub(super) fn headed(gist: &Gist, head: &ReproHead) -> Gist {
+pub(super) fn headed(gist: &Gist, form: &ReproForm, head: &ReproHead) -> Gist {
     let (major, minor, micro) = head.python;
-    let installed = match head.requires.is_empty() {
-        true => "",
-        false => ", with the dependencies below installed",
-    };
+    let run = form.run_lines(&one_line(&head.file), !head.requires.is_empty());
     let mut lines = vec![
         format!("# Expected: {}", one_line(&head.expected)),
         format!("# Project:  {}", one_line(&head.project)),
         format!("# Source:   {}", one_line(&head.source)),
         format!("# Command:  {}", one_line(&head.command)),
         format!("# Python:   {major}.{minor}.{micro}"),
-        format!("# Run it:   uv run {0}  (or python {0}{1})", one_line(&head.file), installed),
+        format!("# Run it:   {}", one_line(&run)),
         String::new(),
         "# /// script".to_owned(),
         format!("# requires-python = \"=={major}.{minor}.*\""),

@@ -9,7 +9,7 @@ use super::{
     forks::{Bounds, MadeRun, PROBE_LOG},
 };
 use crate::{
-    candidate::{Candidate, CandidateSpec, Internal, lay_out_in},
+    candidate::{Candidate, CandidateSpec, Internal, configuration, lay_out_in},
     command::Command,
     execute::{
         Around, ExecuteError, Execution, OpenedFile, Raised, RunSpec, execute, open_regular,
@@ -146,6 +146,19 @@ impl Session {
         let Some(trace) = &self.findings.trace else { return Ok(self.command.clone()) };
         let pristine = self.pristine(trace)?;
         Ok(self.command.without_plugins(|name| pristine.internal.is_internal(name)))
+    }
+
+    /// The configuration of pytest that gists keep, as options; nothing before the command was traced.
+    pub(crate) fn configuration(&self) -> Result<Vec<Vec<String>>, ToolError> {
+        let Some(trace) = &self.findings.trace else { return Ok(Vec::new()) };
+        let pristine = self.pristine(trace)?;
+        Ok(configuration(&CandidateSpec {
+            original: &pristine.directory,
+            internal: &pristine.internal,
+            gist: "",
+            place: self.place,
+            command: &self.command,
+        }))
     }
 
     /// Executes the command on a gist. Stops a run that takes far longer than the original: it will
