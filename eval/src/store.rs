@@ -169,8 +169,8 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         for (text, part) in [
             (text.replace("\"version\": 3", "\"version\": 2"), "format version 2, not 3"),
-            (text[..text.len() - 4].to_owned(), "EOF"),
-            (String::new(), "EOF"),
+            (text[..text.len() - 4].to_owned(), "its JSON is cut off"),
+            (String::new(), "its JSON is cut off"),
         ] {
             fs::write(&path, text).unwrap();
             let message = read::<Number>(&path).unwrap_err().to_string();
