@@ -54,7 +54,7 @@ impl Input {
             self.keeps.iter().filter(|line| !has(line)).map(|l| format!("lacks {l}")).collect();
         wrong.extend(self.lacks.iter().filter(has).map(|line| format!("keeps {line}")));
         // A repro says so itself, and that its search had time enough.
-        let is_whole = ["reproduced 3 of 3, alone: ", "nothing more can go"];
+        let is_whole = ["reproduced in 3 of 3 runs: ", "no statement can be removed any more"];
         let is_whole = made == Made::Gist || is_whole.iter().all(|part| ran.out.contains(part));
         if ran.code != 0 || !is_whole {
             wrong.push(format!("exit code {}: {}{}", ran.code, ran.out, ran.err));
