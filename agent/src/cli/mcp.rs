@@ -114,7 +114,8 @@ impl Mcp {
             }
         };
         work.until_the_end(&arrived);
-        let ended = serving.is_finished().then(|| runtime.block_on(serving));
+        // Without an interrupt the last sender of calls is gone: the server is ending, and its error is still to come.
+        let ended = (!around.interrupt.is_triggered()).then(|| runtime.block_on(serving));
         // A read of standard input cannot be called off, and nobody waits for it.
         runtime.shutdown_background();
         match ended {
