@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use eval::{OUTPUTS, QueryAnswer, QueryContext, QuerySolver, Task, TaskContext};
-use tools::{Command, Query, QueryWork, Sandbox, keep_outputs};
+use tools::{Command, Query, QueryWork, Sandbox};
 
 use crate::{
     config::{AnswerForm, Minimize, Settings, Strategy},
@@ -70,7 +70,6 @@ impl QueryWriter {
         session.deadline = context.interrupt.now() + context.time;
         let work = QueryWork::lay_out(&session.workspace, &session.repository, context.inputs)
             .map_err(|error| text(&error))?;
-        let outputs = work.outputs();
         session.findings.query = Some(Query {
             text: context.query.to_owned(),
             inputs: context.inputs.to_vec(),
@@ -81,7 +80,9 @@ impl QueryWriter {
         let end = self.writer.write(&mut session, &record, Vec::new(), (self.watch)());
         let end = end.map_err(|error| text(&error))?;
         let kept = context.record.join(OUTPUTS);
-        keep_outputs(&outputs, &kept).map_err(|error| text(&error))?;
+        if let Some(query) = &session.findings.query {
+            query.work.keep_outputs(&kept).map_err(|error| text(&error))?;
+        }
         let is_interrupted = end.outcome == Outcome::Interrupted;
         Ok(QueryAnswer {
             outputs: Ok(kept),

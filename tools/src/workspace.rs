@@ -396,13 +396,29 @@ fn remove_abandoned(parent: &Path) {
 }
 
 fn open_up(directory: &Path) {
+    give_permissions(directory, None);
+}
+
+/// Gives the owner the permission to read all files and directories below one, where programs took it away.
+pub(crate) fn make_readable(directory: &Path) {
+    give_permissions(directory, Some(0o600));
+}
+
+/// Sets the permissions of a directory and those in it, and of regular files where `of_files` says so.
+fn give_permissions(directory: &Path, of_files: Option<u32>) {
     let mut pending = vec![directory.to_path_buf()];
     while let Some(directory) = pending.pop() {
         let _ = fs::set_permissions(&directory, Permissions::from_mode(0o700));
         let Ok(entries) = fs::read_dir(&directory) else { continue };
-        let directories =
-            entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        pending.extend(directories.map(|entry| entry.path()));
+        for entry in entries.flatten() {
+            match (entry.file_type(), of_files) {
+                (Ok(kind), _) if kind.is_dir() => pending.push(entry.path()),
+                (Ok(kind), Some(mode)) if kind.is_file() => {
+                    let _ = fs::set_permissions(entry.path(), Permissions::from_mode(mode));
+                }
+                _ => {}
+            }
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use std::{
 };
 
 use ::eval::{
-    AnswerClass, AnswerJudgement, Effort, JudgedTask, QueryAnswer, QueryBed, QueryContext,
-    QuerySolver, judge_answer,
+    AnswerClass, AnswerJudgement, CriteriaScript, Effort, JudgedTask, QueryAnswer, QueryBed,
+    QueryContext, QuerySolver, judge_answer,
 };
 use clap::Args;
 use serde_json::json;
@@ -130,6 +130,7 @@ impl Solve {
         let criteria = self.criteria.as_deref();
         let criteria = criteria
             .map(|path| InputFile { what: "criteria", path, hint: "a Python script" }.text())
+            .map(|text| text.map(|text| CriteriaScript { text, modules: Vec::new() }))
             .transpose()?;
         self.check_output()?;
         self.run_dir.as_deref().map_or(Ok(()), check_new_directory)?;
@@ -185,7 +186,7 @@ impl Solve {
             limits,
         };
         let task =
-            JudgedTask { inputs: &inputs, expected: &self.expect, criteria: criteria.as_deref() };
+            JudgedTask { inputs: &inputs, expected: &self.expect, criteria: criteria.as_ref() };
         let judged = judge_answer(&bed, &task, &outputs);
         let judged = judged.map_err(|error| around.unevaluated(error))?;
         let kept = judged.class.is_completed();

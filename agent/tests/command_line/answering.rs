@@ -225,7 +225,7 @@ fn bad_tasks_name_path_and_cause() {
     let ran = user.gistify(&["queries", "eval", "--answers", "none"]);
     assert_refused(&ran, 3, "read answers none: no such directory");
     let ran = user.gistify(&["queries", "plot", "file", "-o", "figures"]);
-    assert_refused(&ran, 3, "there is no verdict in these files");
+    assert_refused(&ran, 3, "read verdicts file: line 1: it is no JSON");
 }
 
 /// A task of a suite with a criteria script.

@@ -1,16 +1,8 @@
 """The two pages that mention an invoice are there as text, in order."""
 
-import json
-import pathlib
 import re
-import sys
 
-inputs, outputs = map(pathlib.Path, sys.argv[1:])
-
-
-def say(completed, passed, reason="", **metrics):
-    print(json.dumps({"completed": completed, "passed": passed, "reason": reason, "metrics": metrics}))
-    sys.exit()
+from answer import outputs, say
 
 
 def words(name):

@@ -1,19 +1,10 @@
 """The workbook has the table of orders with a bold, frozen head and totals as formulas."""
 
-import json
-import pathlib
 import re
-import sys
 import zipfile
 from xml.etree import ElementTree
 
-inputs, outputs = map(pathlib.Path, sys.argv[1:])
-
-
-def say(completed, passed, reason="", **metrics):
-    print(json.dumps({"completed": completed, "passed": passed, "reason": reason, "metrics": metrics}))
-    sys.exit()
-
+from answer import inputs, outputs, say
 
 M = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 

@@ -1,17 +1,8 @@
 """The table has all rows of both workbooks, by name, with dates as YYYY-MM-DD."""
 
 import csv
-import json
-import pathlib
-import sys
 
-inputs, outputs = map(pathlib.Path, sys.argv[1:])
-
-
-def say(completed, passed, reason="", **metrics):
-    print(json.dumps({"completed": completed, "passed": passed, "reason": reason, "metrics": metrics}))
-    sys.exit()
-
+from answer import outputs, say
 
 with open(outputs / "output.csv", encoding="utf-8-sig", newline="") as file:
     rows = [row for row in csv.reader(file) if row]

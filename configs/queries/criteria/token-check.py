@@ -1,17 +1,8 @@
 """Each token has its verdict, and the reason."""
 
 import csv
-import json
-import pathlib
-import sys
 
-inputs, outputs = map(pathlib.Path, sys.argv[1:])
-
-
-def say(completed, passed, reason="", **metrics):
-    print(json.dumps({"completed": completed, "passed": passed, "reason": reason, "metrics": metrics}))
-    sys.exit()
-
+from answer import outputs, say
 
 expected = [
     ("1", "valid", "ok"),

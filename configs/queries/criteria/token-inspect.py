@@ -1,16 +1,8 @@
 """The tokens are described, although their keys are not known."""
 
 import json
-import pathlib
-import sys
 
-inputs, outputs = map(pathlib.Path, sys.argv[1:])
-
-
-def say(completed, passed, reason="", **metrics):
-    print(json.dumps({"completed": completed, "passed": passed, "reason": reason, "metrics": metrics}))
-    sys.exit()
-
+from answer import outputs, say
 
 told = json.loads((outputs / "output.json").read_text())
 expected = [

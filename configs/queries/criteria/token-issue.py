@@ -4,15 +4,8 @@ import base64
 import hashlib
 import hmac
 import json
-import pathlib
-import sys
 
-inputs, outputs = map(pathlib.Path, sys.argv[1:])
-
-
-def say(completed, passed, reason="", **metrics):
-    print(json.dumps({"completed": completed, "passed": passed, "reason": reason, "metrics": metrics}))
-    sys.exit()
+from answer import inputs, outputs, say
 
 
 def bytes_of(text):

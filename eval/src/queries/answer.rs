@@ -43,8 +43,20 @@ pub struct JudgedTask<'a> {
     pub inputs: &'a [QueryInput],
     /// The names of the output files; empty where any name of the rule will do.
     pub expected: &'a [String],
-    /// The text of the criteria script; without one completion is all that is judged.
-    pub criteria: Option<&'a str>,
+    /// The criteria script; without one completion is all that is judged.
+    pub criteria: Option<&'a CriteriaScript>,
+}
+
+/// The name of a criteria script while it runs.
+pub(super) const CRITERIA: &str = "criteria.py";
+
+/// A script that judges an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CriteriaScript {
+    /// Its text.
+    pub text: String,
+    /// The names and texts of Python files beside it, which it may import.
+    pub modules: Vec<(String, String)>,
 }
 
 /// The class of an answer.
@@ -185,13 +197,17 @@ fn judge_in(
     let kept = place.join("outputs");
     keep_outputs(outputs, &kept)?;
     let found = Outputs::of(&kept).map_err(failed(&kept))?;
-    let of_class = |class, reason: String| {
+    let of_class = |class, reason: String, seconds: f64| {
         let files = found.named.clone();
-        Ok(AnswerJudgement { files, ..AnswerJudgement::of_class(class, reason) })
+        Ok(AnswerJudgement { files, seconds, ..AnswerJudgement::of_class(class, reason) })
     };
     let missing = found.missing(task.expected);
     if found.named.is_empty() && found.others.is_empty() {
-        return of_class(AnswerClass::NoOutput, "the directory of outputs is empty".to_owned());
+        return of_class(
+            AnswerClass::NoOutput,
+            "the directory of outputs is empty".to_owned(),
+            0.0,
+        );
     }
     if !missing.is_empty() || found.named.is_empty() {
         let missing = match missing.as_slice() {
@@ -199,34 +215,49 @@ fn judge_in(
             names => names.join(", "),
         };
         let there = [found.named.clone(), found.others.clone()].concat().join(", ");
-        return of_class(AnswerClass::Misnamed, format!("there is no {missing} (but {there})"));
+        return of_class(
+            AnswerClass::Misnamed,
+            format!("there is no {missing} (but {there})"),
+            0.0,
+        );
     }
     // Files beside those that are expected are not part of the answer.
     let names = if task.expected.is_empty() { &found.named } else { task.expected };
     let paths: Vec<PathBuf> = names.iter().map(|name| kept.join(name)).collect();
-    let read = bed.run(READABLE, &paths, place)?;
-    let mut seconds = read.wall.as_secs_f64();
+    let reader = CriteriaScript { text: READABLE.to_owned(), modules: Vec::new() };
+    let read = bed.run(&reader, &paths, place)?;
+    let seconds = read.wall.as_secs_f64();
     if let Some(reason) = unreadable(&read, names, &paths) {
-        return of_class(AnswerClass::Unreadable, reason);
+        return of_class(AnswerClass::Unreadable, reason, seconds);
     }
     let Some(criteria) = task.criteria else {
-        return of_class(AnswerClass::Completed, String::new());
+        return of_class(AnswerClass::Completed, String::new(), seconds);
     };
     let inputs = place.join("inputs");
     fs::create_dir(&inputs).map_err(failed(&inputs))?;
     copy_inputs(task.inputs, &inputs)?;
     let ran = bed.run(criteria, &[inputs, kept], place)?;
-    seconds += ran.wall.as_secs_f64();
+    let seconds = seconds + ran.wall.as_secs_f64();
     let judged = judgement_of(&ran);
     Ok(AnswerJudgement { files: found.named, seconds, ..judged })
 }
 
 impl QueryBed<'_> {
     /// Runs a script with paths, which it may only read.
-    fn run(&self, script: &str, paths: &[PathBuf], place: &Path) -> Result<Finished, EvalError> {
+    fn run(
+        &self,
+        script: &CriteriaScript,
+        paths: &[PathBuf],
+        place: &Path,
+    ) -> Result<Finished, EvalError> {
         let scratch = self.workspace.directory("criteria")?;
-        let program = scratch.join("script.py");
-        let ran = fs::write(&program, script).map_err(failed(&program)).and_then(|()| {
+        let program = scratch.join(CRITERIA);
+        let write = |path: PathBuf, text: &str| fs::write(&path, text).map_err(failed(&path));
+        let mut modules = script.modules.iter();
+        let written = modules
+            .try_for_each(|(name, text)| write(scratch.join(name), text))
+            .and_then(|()| write(program.clone(), &script.text));
+        let ran = written.and_then(|()| {
             let text = |path: &Path| path.to_string_lossy().into_owned();
             let env: BTreeMap<String, String> = [
                 ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
@@ -236,7 +267,9 @@ impl QueryBed<'_> {
             ]
             .map(|(name, value)| (name.to_owned(), value))
             .into();
-            let mut args = vec!["-I".into(), "-B".into(), program.clone().into_os_string()];
+            // Isolated from variables and the user's packages, not from the modules beside the script.
+            let mut args =
+                vec!["-E".into(), "-s".into(), "-B".into(), program.clone().into_os_string()];
             args.extend(paths.iter().map(|path| path.clone().into_os_string()));
             let mut readable = vec![place.to_path_buf(), scratch.clone()];
             readable.extend(self.environment.readable.clone());

@@ -13,7 +13,9 @@ mod query_suite;
 mod query_tables;
 mod verdict;
 
-pub use answer::{AnswerClass, AnswerJudgement, JudgedTask, QueryBed, judge_answer};
+pub use answer::{
+    AnswerClass, AnswerJudgement, CriteriaScript, JudgedTask, QueryBed, judge_answer,
+};
 pub use query_solver::{OUTPUTS, ProgramSolver, QueryAnswer, QueryContext, QuerySolver};
 pub use query_suite::{QuerySuite, QueryTask, TaskInput};
 pub use query_tables::{query_figures, query_tables};

@@ -11,7 +11,7 @@ use std::{
 
 use tools::{
     Environment, Interrupt, Limits, QueryInput, QueryProgram, QueryWork, Repository, Sandbox,
-    Status, Workspace, keep_outputs,
+    Status, Workspace,
 };
 
 use crate::{error::EvalError, scorers::Effort};
@@ -127,7 +127,7 @@ impl ProgramSolver<'_> {
             fs::write(&path, &stream.bytes).map_err(failed(path))?;
         }
         let kept = context.record.join(OUTPUTS);
-        keep_outputs(&work.outputs(), &kept)?;
+        work.keep_outputs(&kept)?;
         let outcome = match ran.status {
             Status::Exited(0) => "ended".to_owned(),
             status => {

@@ -4,6 +4,7 @@
 //! ```toml
 //! python = "3.12"
 //! lock = "locks/suite.txt"
+//! modules = ["criteria/answer.py"]
 //!
 //! [[task]]
 //! id = "totals"
@@ -24,6 +25,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use tools::{Artifact, Outputs, is_inside};
 
+use super::answer::CRITERIA;
 use crate::task::TaskError;
 
 /// Tasks in natural language.
@@ -35,6 +37,9 @@ pub struct QuerySuite {
     pub python: String,
     /// The lock file of the tasks, relative to the suite's file; without one the settings say what they run with.
     pub lock: Option<String>,
+    /// Python files that the criteria scripts may import.
+    #[serde(default)]
+    pub modules: Vec<String>,
     /// The tasks.
     #[serde(rename = "task")]
     pub tasks: Vec<QueryTask>,
@@ -101,12 +106,29 @@ impl QuerySuite {
         let mut ids = BTreeSet::new();
         for task in &suite.tasks {
             let twice = (!ids.insert(&task.id)).then(|| ("id", task.id.clone(), "is used twice"));
-            if let Some((key, value, problem)) = task.fault().or(twice) {
+            // The first task names the fault of a suite that it belongs to.
+            if let Some((key, value, problem)) = suite.fault().or_else(|| task.fault()).or(twice) {
                 let (suite, task) = (name.to_owned(), task.id.clone());
                 return Err(TaskError::Value { suite, task, key, value, problem });
             }
         }
         Ok(suite)
+    }
+
+    /// A key that all tasks share, its value, and the reason why that cannot be used.
+    fn fault(&self) -> Option<(&'static str, String, &'static str)> {
+        if let Some(lock) = self.lock.iter().find(|lock| !is_inside(lock)) {
+            return Some(("lock", lock.clone(), "leads outside"));
+        }
+        let mut names = BTreeSet::from([CRITERIA]);
+        self.modules.iter().find_map(|path| {
+            let problem = match is_inside(path) {
+                false => "leads outside",
+                true if !names.insert(name_of(path)) => "has a name that is taken",
+                true => return None,
+            };
+            Some(("modules", path.clone(), problem))
+        })
     }
 }
 
@@ -132,9 +154,14 @@ impl QueryTask {
                 return Some(("artifact", digits.clone(), "is no hex sha-256"));
             }
         }
-        let scripts = [Some(&self.criteria), self.reference.as_ref(), self.wrong.as_ref()];
-        let inputs = self.inputs.iter().map(|input| ("inputs", &input.path));
-        let files = scripts.into_iter().flatten().map(|path| ("criteria", path)).chain(inputs);
+        let own = [
+            ("criteria", Some(&self.criteria)),
+            ("reference", self.reference.as_ref()),
+            ("wrong", self.wrong.as_ref()),
+            ("lock", self.lock.as_ref()),
+        ];
+        let own = own.into_iter().filter_map(|(key, path)| Some((key, path?)));
+        let files = own.chain(self.inputs.iter().map(|input| ("inputs", &input.path)));
         if let Some((key, path)) = files.into_iter().find(|(_, path)| !is_inside(path)) {
             return Some((key, path.clone(), "leads outside"));
         }
@@ -163,8 +190,12 @@ impl QueryTask {
 impl TaskInput {
     /// Its name among the inputs.
     pub fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or(&self.path)
+        name_of(&self.path)
     }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -194,6 +225,15 @@ criteria = \"a.py\"
         check("\"a\"", "\"a/b\"", "id \"a/b\" is no name of letters");
         check("Do it.", " ", "query \" \" is empty");
         check("inputs/a.csv", "../a.csv", "inputs \"../a.csv\" leads outside");
+        check("[[task]]", "modules = [\"../a.py\"]\n[[task]]", "modules \"../a.py\" leads outside");
+        check(
+            "[[task]]",
+            "modules = ['a/b.py', 'c/b.py']\n[[task]]",
+            "modules \"c/b.py\" has a name",
+        );
+        check("[[task]]", "modules = ['criteria.py']\n[[task]]", "has a name that is taken");
+        check("[[task]]", "lock = '../l.txt'\n[[task]]", "lock \"../l.txt\" leads outside");
+        check("criteria", "wrong = '/w.py'\ncriteria", "wrong \"/w.py\" leads outside");
         check("a.py", "/a.py", "criteria \"/a.py\" leads outside");
         check(
             "{ path = \"inputs/a.csv\" }",

@@ -49,7 +49,8 @@ impl Rates {
             // Without criteria nothing says whether an answer is right.
             rates.judged += usize::from(class != AnswerClass::Completed);
             rates.passed += usize::from(class == AnswerClass::Passed);
-            rates.efforts.extend(verdict.effort.clone());
+            // A program reports neither tokens nor steps.
+            rates.efforts.extend(verdict.effort.clone().filter(|_| verdict.model.is_some()));
         }
         rates
     }
@@ -176,6 +177,7 @@ fn by_solver(verdicts: &[QueryVerdict]) -> BTreeMap<&str, Vec<&QueryVerdict>> {
 
 /// The rows of table 3 for each model that worked in the whole scaffold and in an ablation of it.
 fn ablation_rows(verdicts: &[QueryVerdict]) -> Vec<Vec<String>> {
+    let verdicts: Vec<&QueryVerdict> = by_solver(verdicts).into_values().flatten().collect();
     let mut models: Vec<&str> = verdicts.iter().filter_map(|one| one.model.as_deref()).collect();
     models.sort_unstable();
     models.dedup();
@@ -185,7 +187,7 @@ fn ablation_rows(verdicts: &[QueryVerdict]) -> Vec<Vec<String>> {
             let own = verdicts.iter().filter(|one| {
                 one.model.as_deref() == Some(model) && one.scaffold.as_deref() == Some(scaffold)
             });
-            Some(Rates::of(own)).filter(|rates| rates.tasks > 0)
+            Some(Rates::of(own.copied())).filter(|rates| rates.tasks > 0)
         };
         let Some(whole) = rates_of(WHOLE) else { continue };
         let row = |name: &str, rates: &Rates, base: Option<&Rates>| {

@@ -27,7 +27,7 @@ use crate::{
     execute::{SYSTEM_PATH, pythonpath},
     repository::Repository,
     sandbox::{Limits, Network, Request},
-    workspace::{Workspace, WorkspaceError},
+    workspace::{Workspace, WorkspaceError, make_readable},
 };
 
 pub use outputs::{Outputs, keep_outputs};
@@ -123,6 +123,15 @@ impl QueryWork {
     /// The directory of the answer.
     pub fn outputs(&self) -> PathBuf {
         self.root.join(OUTPUTS)
+    }
+
+    /// Copies the outputs into a new directory. A program may have taken away the permission to read them; it is given back.
+    ///
+    /// # Errors
+    /// A file cannot be read or written; the error names it.
+    pub fn keep_outputs(&self, into: &Path) -> Result<(), WorkspaceError> {
+        make_readable(&self.outputs());
+        keep_outputs(&self.outputs(), into)
     }
 
     /// Opens a file or directory of the work by its relative path, for reading.

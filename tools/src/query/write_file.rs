@@ -83,18 +83,24 @@ fn write(work: &QueryWork, asked: &Arguments) -> Result<Written, ToolError> {
     let failed = |reason: String| Problem::Failed.because(format!("write {path}: {reason}"));
     let text = match &asked.old {
         None => asked.text.clone(),
+        Some(old) if old.is_empty() => return refuse("`old` is empty".to_owned()),
         Some(old) => {
             let mut before = String::new();
             let opened = open_regular(&whole).map_err(|error| match error.kind() {
                 ErrorKind::NotFound => Problem::NotFound.because(format!("there is no {path}")),
                 _ => failed(error.to_string()),
             })?;
-            let read = opened.0.take(LARGEST as u64).read_to_string(&mut before);
+            let read = opened.0.take(LARGEST as u64 + 1).read_to_string(&mut before);
             read.map_err(|error| failed(error.to_string()))?;
+            if before.len() > LARGEST {
+                return refuse(format!("{path} is larger than {LARGEST} bytes"));
+            }
             match before.matches(old.as_str()).count() {
-                1 if !old.is_empty() => before.replacen(old.as_str(), &asked.text, 1),
+                1 => before.replacen(old.as_str(), &asked.text, 1),
                 count => {
-                    return refuse(format!("old stands {count} times in {path}, not once"));
+                    let message =
+                        format!("`old` occurs {count} times in {path}, and has to occur once");
+                    return refuse(message);
                 }
             }
         }

@@ -131,7 +131,7 @@ fn check(
         let record = tempfile::tempdir_in(around.scratch()?).or_exit(Exit::Infrastructure)?;
         let time = around.settings.command.limits().wall;
         let (answer, judged) = prepared.solve(&solver, record.path(), time, around, sandbox)?;
-        // What a script said at its end explains why there is no output.
+        // The last words of a script explain why there is no output.
         let reason = match judged.class.is_completed() || answer.outcome == "ended" {
             true => judged.reason.clone(),
             false => format!("{} ({})", judged.reason, answer.outcome),

@@ -1,6 +1,6 @@
 //! `gistify queries eval`: directories of answers judged by the criteria of a suite, whoever made them.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, ops::ControlFlow, path::PathBuf};
 
 use ::eval::{
     AnswerClass, AnswerJudgement, OUTPUTS, QUERY_VERDICT_VERSION, QueryTask, QueryVerdict,
@@ -11,8 +11,13 @@ use tools::Sandbox;
 
 use super::{
     super::{
-        Exit, Failure, flags::Flags, progress::ProgressLine, row_work::write_rows,
-        surroundings::Surroundings, tables::Style,
+        Exit, Failure,
+        destination::check_file,
+        flags::Flags,
+        progress::ProgressLine,
+        row_work::{work_through, write_rows},
+        surroundings::Surroundings,
+        tables::Style,
     },
     suite_source::{SuiteFlags, SuiteSource},
     verdict_file::{VERDICTS, read_verdict_file},
@@ -29,6 +34,9 @@ pub struct JudgeAnswers {
     /// The file for the verdicts.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace the file.
+    #[arg(long)]
+    force: bool,
     /// The interpreter, or its version [default: the suite's, with the packages of its lock].
     #[arg(long, value_name = "PYTHON")]
     python: Option<String>,
@@ -53,6 +61,7 @@ impl JudgeAnswers {
     }
 
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
+        self.output.as_deref().map_or(Ok(()), |path| check_file(path, self.force))?;
         let source = self.suite.read(around)?;
         let mut all = Vec::new();
         for given in &self.answers {
@@ -60,14 +69,17 @@ impl JudgeAnswers {
         }
         let sandbox = around.sandbox()?;
         let progress = ProgressLine::new(around.talk);
-        let mut verdicts = Vec::new();
-        for task in &source.tasks {
-            if around.interrupt.is_triggered() {
-                return Err(Failure::new(Exit::Interrupted, "interrupted"));
-            }
-            verdicts.append(&mut judge_task(&source, task, &all, around, &*sandbox, &progress)?);
-        }
+        let (tasks, interrupt) = (&source.tasks, &around.interrupt);
+        let judged = work_through(tasks, self.suite.workers, interrupt, |_, task| {
+            let judged = judge_task(&source, task, &all, around, &*sandbox, &progress);
+            judged.map_or(ControlFlow::Break(()), ControlFlow::Continue)
+        });
         progress.clear();
+        // Everything but an interrupt is a verdict.
+        if judged.len() < tasks.len() {
+            return Err(Failure::new(Exit::Interrupted, "interrupted"));
+        }
+        let verdicts: Vec<QueryVerdict> = judged.into_iter().flatten().collect();
         if let Some(path) = &self.output {
             write_rows(path, &verdicts)?;
         }

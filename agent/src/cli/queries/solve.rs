@@ -4,11 +4,9 @@
 
 use std::{
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Mutex,
 };
 
 use ::eval::{
@@ -25,7 +23,7 @@ use super::{
         destination::make_directory,
         flags::Flags,
         progress::ProgressLine,
-        row_work::write_rows,
+        row_work::{work_through, write_rows},
         solve::{ANSWER, QueryFlags},
         surroundings::{Surroundings, Talk},
         tables::Style,
@@ -67,7 +65,8 @@ const ABLATIONS: [&str; 5] = [
     "repomaster-no-selection",
     "repomaster-no-all",
 ];
-const SETTINGS: &str = "settings.json";
+/// Beside the directories of tasks, of which none begins with a dot.
+const SETTINGS: &str = ".settings.json";
 
 /// A solver, and its facts for verdicts.
 struct NamedSolver<'a> {
@@ -100,7 +99,7 @@ impl SolveTasks {
         make_directory(&self.output)?;
         let progress = ProgressLine::new(around.talk);
         let path = self.output.join(VERDICTS);
-        let mut known = read_verdict_file(&path)?;
+        let mut known = if path.exists() { read_verdict_file(&path)? } else { Vec::new() };
         known.retain(|verdict| verdict.judgement.class != AnswerClass::Failed);
         for solver in &solvers {
             self.keep_settings(solver)?;
@@ -114,32 +113,27 @@ impl SolveTasks {
         });
         let open: Vec<(&QueryTask, &NamedSolver<'_>)> = open.collect();
         let before = source.tasks.len() * solvers.len() - open.len();
-        let (next, all) = (AtomicUsize::new(0), Mutex::new(known));
+        let all = Mutex::new(known);
         let failed: Mutex<Option<Failure>> = Mutex::new(None);
-        std::thread::scope(|scope| {
-            for _ in 0..self.suite.workers.clamp(1, open.len().max(1)) {
-                scope.spawn(|| {
-                    while !around.interrupt.is_triggered() {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some((task, solver)) = open.get(at) else { break };
-                        let name = solver.solver.name();
-                        progress.say(&format!("[{}/{}] {} {name}", at + 1, open.len(), task.id));
-                        let verdict = match self.solve(&source, task, solver, around, &*sandbox) {
-                            Ok(verdict) => verdict,
-                            Err(_) => break,
-                        };
-                        if verdict.judgement.class == AnswerClass::Failed {
-                            progress.line(&format!("{}: {}", task.id, verdict.judgement.reason));
-                        }
-                        let mut all = all.lock().expect("no worker panics");
-                        all.push(verdict);
-                        // Each result is on disk before the next task.
-                        if let Err(failure) = write_rows(&path, &all) {
-                            failed.lock().expect("no worker panics").get_or_insert(failure);
-                            break;
-                        }
-                    }
-                });
+        let workers = self.suite.workers;
+        work_through(&open, workers, &around.interrupt, |at, (task, solver)| {
+            let name = solver.solver.name();
+            progress.say(&format!("[{}/{}] {} {name}", at + 1, open.len(), task.id));
+            let Ok(verdict) = self.solve(&source, task, solver, around, &*sandbox) else {
+                return ControlFlow::Break(());
+            };
+            if verdict.judgement.class == AnswerClass::Failed {
+                progress.line(&format!("{}: {}", task.id, verdict.judgement.reason));
+            }
+            let mut all = all.lock().expect("no worker panics");
+            all.push(verdict);
+            // Each result is on disk before the next task.
+            match write_rows(&path, &all) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(failure) => {
+                    failed.lock().expect("no worker panics").get_or_insert(failure);
+                    ControlFlow::Break(())
+                }
             }
         });
         progress.clear();

@@ -6,8 +6,8 @@ use std::{
 };
 
 use ::eval::{
-    AnswerClass, AnswerJudgement, JudgedTask, QueryAnswer, QueryBed, QuerySolver, QuerySuite,
-    QueryTask, judge_answer,
+    AnswerClass, AnswerJudgement, CriteriaScript, JudgedTask, QueryAnswer, QueryBed, QuerySolver,
+    QuerySuite, QueryTask, judge_answer,
 };
 use clap::Args;
 use include_dir::{Dir, include_dir};
@@ -54,8 +54,8 @@ pub struct PreparedTask<'a> {
     pub task: &'a QueryTask,
     /// Its inputs.
     pub inputs: Vec<QueryInput>,
-    /// The text of its criteria.
-    criteria: String,
+    /// Its criteria.
+    criteria: CriteriaScript,
     /// Its repository.
     pub repository: Repository,
     /// The interpreter and packages of its code.
@@ -127,7 +127,12 @@ impl SuiteSource {
         sandbox: &dyn Sandbox,
         progress: &ProgressLine,
     ) -> Result<PreparedTask<'a>, Failure> {
-        let criteria = self.text(&task.criteria)?;
+        let module = |path: &String| {
+            let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+            Ok((name, self.text(path)?))
+        };
+        let modules = self.suite.modules.iter().map(module).collect::<Result<_, Failure>>()?;
+        let criteria = CriteriaScript { text: self.text(&task.criteria)?, modules };
         let mut inputs = Vec::new();
         for input in &task.inputs {
             let source = match &self.beside {
@@ -253,6 +258,9 @@ mod tests {
         let repositories: BTreeSet<&str> =
             suite.tasks.iter().map(|task| task.repository.as_str()).collect();
         assert_eq!(repositories.len(), 6);
+        for path in &suite.modules {
+            assert!(EMBEDDED.get_file(path).is_some(), "no {path}");
+        }
         for task in &suite.tasks {
             let scripts = [Some(&task.criteria), task.reference.as_ref(), task.wrong.as_ref()];
             let inputs = task.inputs.iter().map(|input| &input.path);

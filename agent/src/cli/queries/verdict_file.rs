@@ -1,26 +1,28 @@
 //! Files of verdicts: one line of JSON for each answer.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use ::eval::{QueryVerdict, read_query_verdicts};
 
-use super::super::{Exit, Failure};
+use super::super::{Exit, Failure, input_file::InputFile};
 
 /// The name of the verdicts of a run.
 pub const VERDICTS: &str = "verdicts.jsonl";
 
-/// Reads a file of verdicts; a missing one has none.
+/// Reads a file of verdicts.
 ///
 /// # Errors
-/// It cannot be read.
+/// It cannot be read, or a line is no verdict of this version: a run that went on from the others would lose that one.
 pub fn read_verdict_file(path: &Path) -> Result<Vec<QueryVerdict>, Failure> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => {
-            return Err(Failure::new(Exit::Input, format!("read {}: {error}", path.display())));
+    let hint = "a file of `gistify queries solve` or `eval`";
+    let text = InputFile { what: "verdicts", path, hint }.text()?;
+    let (verdicts, malformed) = read_query_verdicts(&text);
+    match malformed.first() {
+        None => Ok(verdicts),
+        Some(row) => {
+            let message =
+                format!("read verdicts {}: line {}: {}", path.display(), row.line, row.reason);
+            Err(Failure::new(Exit::Input, message))
         }
-    };
-    // A torn last line is of a run that was killed.
-    Ok(read_query_verdicts(&text).0)
+    }
 }
