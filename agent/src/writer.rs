@@ -329,7 +329,7 @@ impl Solver for Writer {
     }
 }
 
-/// Returns the command of the first case of a task that has several; `None` for one that has no choice.
+/// Returns the command of the first case by id of a task that has several; `None` for one that has no choice.
 fn first_case(context: &TaskContext<'_>) -> Option<Command> {
     match context.cases {
         [first, _, ..] if context.command.is_pytest() => Some(context.command.for_test(first)),

@@ -555,7 +555,7 @@ fn measure(
     };
     let (touched, roots) = Touched::of_trace(&reference.trace);
     let (cached, took) = (reference.cached, began.elapsed().as_secs_f64());
-    let cases = reference.expected.collected.clone();
+    let cases = reference.cases();
     Ok(Measured { standing, touched, roots, cases, cached, took })
 }
 

@@ -86,9 +86,9 @@ pub use medals::{
 pub use mutants::Operator;
 pub use observation::{NormalizedException, Observation, Phase};
 pub use queries::{
-    AnswerClass, AnswerJudgement, JudgedTask, OUTPUTS, ProgramSolver, QUERY_VERDICT_VERSION,
-    QueryAnswer, QueryBed, QueryContext, QuerySolver, QuerySuite, QueryTask, QueryVerdict,
-    TaskInput, judge_answer, query_figures, query_tables, read_query_verdicts,
+    AnswerClass, AnswerJudgement, CriteriaScript, JudgedTask, OUTPUTS, ProgramSolver,
+    QUERY_VERDICT_VERSION, QueryAnswer, QueryBed, QueryContext, QuerySolver, QuerySuite, QueryTask,
+    QueryVerdict, TaskInput, judge_answer, query_figures, query_tables, read_query_verdicts,
 };
 pub use reference::{Reference, ReferenceSpec};
 pub use repoexec::{

@@ -98,6 +98,18 @@ impl Record for Reference {
 }
 
 impl Reference {
+    /// Returns the ids of its cases, sorted, as pytest takes them; those whose file cannot be told from another's are left
+    /// out. The behaviour has them without their files.
+    pub fn cases(&self) -> Vec<String> {
+        let whole = |id: &String| {
+            let names = TestId::parse(id).names;
+            let mut files = self.tests.iter().filter(|(_, own)| *own == names);
+            let (Some((file, _)), None) = (files.next(), files.next()) else { return None };
+            Some(format!("{file}::{}", id.split_once("::")?.1))
+        };
+        self.expected.collected.iter().filter_map(whole).collect()
+    }
+
     /// Measures a command, or reads an earlier measurement.
     ///
     /// # Errors

@@ -83,6 +83,11 @@ fn a_writer_that_gets_one_case_is_judged_on_all() {
         (row["solver"].as_str().unwrap(), fidelity.unwrap())
     });
     assert_eq!(scores.collect::<Vec<_>>(), [("offline", 1.0), ("offline-one-case offline", 0.0)]);
+    // Both wrote a gist: that for one case lacks the statement of the other.
+    for path in finished(&user.here().join("run")) {
+        let result: Value = serde_json::from_str(&read(&path)).unwrap();
+        assert!(result["attempt"]["gist"].is_string(), "{result:#}");
+    }
 }
 
 #[test]
