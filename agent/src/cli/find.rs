@@ -1,6 +1,6 @@
 //! `gistify find`: searches repositories for a task in words, and opens the best.
 //!
-//! Nothing is sent anywhere without `--api`; a catalogue is read from disk.
+//! No search is sent without `--api`; a catalogue is read from disk.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -15,6 +15,7 @@ use super::{
     flags::Flags,
     graphs::walking,
     progress::ProgressLine,
+    repoexec::prompts,
     surroundings::{Surroundings, of_repository},
 };
 use crate::{
@@ -93,13 +94,9 @@ impl Find {
         let source = self.source(around, &log)?;
         let prompts = prompts(around)?;
         let mut analyst = self.analyst(around, &prompts, &log)?;
-        let sandbox = match self.validate {
-            0 => None,
-            _ => Some(around.sandbox()?),
-        };
-        let validate = |found: &FoundRepository, keywords: &[String]| match &sandbox {
-            Some(sandbox) => validation(around, &**sandbox, &progress, found, keywords),
-            None => Validation::failed("it is not to be opened".to_owned()),
+        let sandbox = around.sandbox()?;
+        let validate = |found: &FoundRepository, keywords: &[String]| {
+            validation(around, &*sandbox, &progress, found, keywords)
         };
         let spec = FindSpec {
             task: self.task.trim(),
@@ -235,13 +232,6 @@ fn validation(
         }
         Err(failure) => Validation::failed(failure.message()),
     }
-}
-
-/// The templates of the settings.
-fn prompts(around: &Surroundings) -> Result<Arc<Prompts>, Failure> {
-    let directory = &around.settings.writer.prompts;
-    let directory = Some(directory.as_path()).filter(|path| !path.as_os_str().is_empty());
-    Ok(Arc::new(Prompts::load(directory).or_exit(Exit::Usage)?))
 }
 
 fn of_find(error: FindError) -> Failure {

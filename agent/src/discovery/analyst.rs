@@ -3,13 +3,15 @@
 //! The rule ranks by BM25 over name, description and README, with the stars as a small bonus. It understands no
 //! sentence; its briefs are a README's own first sentences.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
     brief::{first_sentences, result_sentence},
     intent::{TaskDefinition, TaskIntent},
     source::{FoundRepository, ReadmeText},
-    terms::{normal_text, term, terms},
+    terms::{has_terms, normal_text, terms},
 };
 use crate::{chunks::ranked, message::TokenUsage};
 
@@ -245,10 +247,10 @@ fn judgement(intent: &TaskIntent, one: &BrowsedRepository, readme: &str) -> Repo
             reason: "Unable to retrieve information.".to_owned(),
         };
     }
-    let there: Vec<String> =
+    let there: BTreeSet<String> =
         terms(&format!("{} {} {readme}", found.name, found.description)).collect();
     let (has, lacks): (Vec<&str>, Vec<&str>) =
-        intent.keywords.iter().map(String::as_str).partition(|word| there.contains(&term(word)));
+        intent.keywords.iter().map(String::as_str).partition(|word| has_terms(&there, word));
     let list = |words: &[&str]| match words {
         [] => "none of the task's words".to_owned(),
         words => words.join(", "),

@@ -104,7 +104,7 @@ pub fn find(spec: &FindSpec<'_>, analyst: &mut dyn Analyst) -> Result<FindReport
     let judged_first =
         judged.repositories.first().map(|one| (one.name.clone(), one.can_solve_task));
     let mut repositories = spec.validated(judged.repositories, &browsed, &intent)?;
-    // What is not to be had comes after what is.
+    // Repositories that are not available come last.
     repositories.sort_by_key(|one| !one.can_solve_task);
     for (rank, one) in (1..).zip(&mut repositories) {
         one.rank = rank;

@@ -244,7 +244,7 @@ fn repository(item: SearchItem, api: &Url) -> Result<FoundRepository, String> {
     }
     let allowed = |text: &str| {
         let url = Url::parse(text).ok()?;
-        // What came by https is not fetched by less, and nothing of this machine's files.
+        // An answer by https leads to no plain http, and to no file of this machine.
         let scheme = url.scheme() == "https" || url.scheme() == "http" && api.scheme() == "http";
         let plain = url.username().is_empty() && url.password().is_none();
         (scheme && plain).then(|| text.trim_end_matches('/').to_owned())

@@ -16,7 +16,6 @@ pub struct TaskDefinition {
     /// The task.
     pub task: String,
     /// The criteria.
-    #[serde(default)]
     pub criteria: Vec<String>,
 }
 
@@ -27,10 +26,8 @@ pub struct TaskIntent {
     #[serde(default)]
     pub entities: Vec<String>,
     /// The words that tell most, the most telling first.
-    #[serde(default)]
     pub keywords: Vec<String>,
     /// Queries, from the narrowest to the widest.
-    #[serde(default)]
     pub queries: Vec<String>,
 }
 

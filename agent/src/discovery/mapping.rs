@@ -9,7 +9,7 @@ use graph::{BuildOptions, EntityKind, Focus, GraphCache, History, RankOptions, T
 use serde::Serialize;
 use tools::Repository;
 
-use super::terms::{term, terms};
+use super::terms::{has_terms, terms};
 
 /// The result of opening a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -107,7 +107,7 @@ impl RepositoryMap {
             there.extend(terms(&texts.of(&module.path)));
         }
         let (words_found, words_missing): (Vec<String>, Vec<String>) =
-            keywords.iter().cloned().partition(|word| there.contains(&term(word)));
+            keywords.iter().cloned().partition(|word| has_terms(&there, word));
         let focus = Focus { words: words_found.clone(), ..Focus::default() };
         let ranking =
             rank(&graph, &History::default(), &RankOptions { focus, ..RankOptions::default() });

@@ -182,7 +182,7 @@ impl FindReport {
         let _ = writeln!(out, "{gap}{}", self.recommendation);
         let how = match self.analyst.as_str() {
             "offline" => {
-                "Ranked by rule, without a model: by words and stars. Nobody read the READMEs."
+                "Ranked by the task's words in name, description and README, with a small bonus for stars; no model judged."
                     .to_owned()
             }
             model => format!("Judged by {model}, asked {} times.", self.effort.requests),

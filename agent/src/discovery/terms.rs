@@ -2,6 +2,8 @@
 //!
 //! `DetectingEdges`, `edge_detection` and "edges are detected" have the same two terms.
 
+use std::collections::BTreeSet;
+
 /// Words that say nothing about a task: function words, and words by which people ask for a repository.
 const STOP_WORDS: &[&str] = &[
     "a",
@@ -126,6 +128,12 @@ pub fn term(word: &str) -> String {
         (!whole && stem.chars().count() >= STEM).then(|| stem.to_owned())
     });
     stem.unwrap_or(lower)
+}
+
+/// Returns true if a text has all terms of a word: `yolov8` has two. `there` are the terms of the text.
+pub fn has_terms(there: &BTreeSet<String>, word: &str) -> bool {
+    let mut own = terms(word).peekable();
+    own.peek().is_some() && own.all(|term| there.contains(&term))
 }
 
 /// The words of a text but for stop words, identifiers in parts: between signs, at capitals, and between letters and

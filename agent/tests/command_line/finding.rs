@@ -506,7 +506,7 @@ fn a_catalogue_of_git_repositories_is_searched_without_a_network() {
     );
     assert!(ran.out.contains("2 modules (all parse), 1 classes, 2 functions"), "{}", ran.out);
     assert!(ran.out.ends_with(
-        "Ranked by rule, without a model: by words and stars. Nobody read the READMEs.\n"
+        "Ranked by the task's words in name, description and README, with a small bonus for stars; no model judged.\n"
     ));
     for title in ["Task Definition", "Intent Analysis", "Searching", "Browsing", "Analysing"] {
         assert!(ran.err.contains(&format!("/* {title} Phase */\n")), "{}", ran.err);
