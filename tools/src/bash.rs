@@ -82,7 +82,7 @@ impl Tool for BashTool {
             let log = |stream| ends(stream, LOG).replace(&root, "");
             return Reply::of(&Report {
                 ended: finished.status.describe(),
-                // How much of it a model reads is for the selection to say.
+                // The selection decides how much of it a model reads.
                 stdout: log(&finished.stdout),
                 stderr: log(&finished.stderr),
                 gist_lines: None,

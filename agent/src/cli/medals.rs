@@ -1,14 +1,13 @@
 //! `gistify medals`: results on competitions, as medals and shares.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use ::eval::{Competitions, medal_tables, read_competition_rows, write_tables};
 use clap::Args;
 
-use super::{Exit, Failure, OrExit, surroundings::Surroundings, tables::Style};
+use super::{
+    Exit, Failure, OrExit, input_file::InputFile, surroundings::Surroundings, tables::Style,
+};
 
 /// The competitions of RepoMaster's MLE-R.
 const MLE_R: &str = include_str!("../../../configs/competitions/mle-r.toml");
@@ -29,10 +28,12 @@ impl Medals {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let competitions = match &self.competitions {
             None => Competitions::parse("mle-r.toml", MLE_R),
-            Some(path) => Competitions::parse(&path.display().to_string(), &text(path)?),
+            Some(path) => {
+                Competitions::parse(&path.display().to_string(), &text("competitions", path)?)
+            }
         };
         let competitions = competitions.or_exit(Exit::Input)?;
-        let rows = read_competition_rows(&text(&self.results)?, &competitions);
+        let rows = read_competition_rows(&text("results", &self.results)?, &competitions);
         let rows = rows.map_err(|error| {
             let message = format!("read {}: {error}", self.results.display());
             Failure::new(Exit::Input, message)
@@ -43,7 +44,6 @@ impl Medals {
     }
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path)
-        .map_err(|error| Failure::new(Exit::Input, format!("read {}: {error}", path.display())))
+fn text(what: &str, path: &Path) -> Result<String, Failure> {
+    InputFile { what, path, hint: "see `gistify medals --help`" }.text()
 }

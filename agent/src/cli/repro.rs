@@ -305,7 +305,7 @@ fn repro_message(session: &Session, repro: &Repro) -> String {
         row("raised by", format!("{}:{}", place.path, place.line));
     }
     if let Some(otherwise) = repro.otherwise.as_ref().filter(|_| repro.reproduced < RUNS) {
-        row("but", format!("in another run {otherwise}"));
+        row("but", format!("a run ended differently: {otherwise}"));
     }
     if !repro.needs.is_empty() {
         row("reads", format!("{} (copy them from the repository)", repro.needs.join(", ")));

@@ -186,7 +186,8 @@ impl TargetFlags {
 
 /// Returns true for the name of a program that runs tests.
 pub fn is_test_program(word: &str) -> bool {
-    matches!(word, "pytest" | "py.test") || word.starts_with("python")
+    let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '.');
+    matches!(word, "pytest" | "py.test") || word.strip_prefix("python").is_some_and(is_version)
 }
 
 /// Returns the directories of a `PYTHONPATH` that lie in a repository, relative to it. `current` is the directory that

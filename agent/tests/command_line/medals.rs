@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::User;
+use super::{User, fixing::assert_refused};
 
 #[test]
 fn results_become_shares() {
@@ -45,10 +45,5 @@ fn results_become_shares() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("silver"), "{}", ran.out);
     let ran = user.gistify(&["medals", "none.jsonl"]);
-    assert_eq!(ran.code, 3);
-    assert!(
-        ran.last_error_line().starts_with("gistify: read none.jsonl: No such file"),
-        "{}",
-        ran.err
-    );
+    assert_refused(&ran, 3, "read results none.jsonl: there is no such file");
 }

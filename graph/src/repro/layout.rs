@@ -144,8 +144,8 @@ fn kind(stmt: &Stmt, number: usize, is_last: bool, last: &[String]) -> (Kind, bo
     }
 }
 
-/// `__name__ == "__main__"`.
-fn is_main(test: &Expr) -> bool {
+/// Returns true for `__name__ == "__main__"`.
+pub(super) fn is_main(test: &Expr) -> bool {
     let Expr::Compare(compare) = test else { return false };
     matches!(&*compare.left, Expr::Name(name) if &name.id == "__name__")
 }

@@ -1,9 +1,10 @@
 //! Puts a block in the place of the statement around it.
 
-use ruff_python_ast::{ExceptHandler, Expr, Stmt};
+use ruff_python_ast::{ExceptHandler, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::{
+    layout::is_main,
     parse,
     splice::{Edit, spliced},
     statements,
@@ -37,7 +38,7 @@ pub fn unwrapped(gist: &Gist, at: usize) -> Option<Gist> {
 fn blocks(stmt: &Stmt) -> Vec<&[Stmt]> {
     let blocks: Vec<&[Stmt]> = match stmt {
         // The guard of a program is for its readers.
-        Stmt::If(choice) if is_main_guard(&choice.test) => Vec::new(),
+        Stmt::If(choice) if is_main(&choice.test) => Vec::new(),
         Stmt::If(choice) => {
             let clauses = choice.elif_else_clauses.iter().map(|clause| &clause.body[..]);
             [&choice.body[..]].into_iter().chain(clauses).collect()
@@ -57,12 +58,6 @@ fn blocks(stmt: &Stmt) -> Vec<&[Stmt]> {
         _ => Vec::new(),
     };
     blocks.into_iter().filter(|block| !block.is_empty()).collect()
-}
-
-/// Returns true for `__name__ == "__main__"`.
-fn is_main_guard(test: &Expr) -> bool {
-    let Expr::Compare(compare) = test else { return false };
-    compare.left.as_name_expr().is_some_and(|name| name.id == "__name__")
 }
 
 /// Returns the edits that leave a block of a statement, with the statement's indentation.

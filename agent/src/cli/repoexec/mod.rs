@@ -14,6 +14,8 @@ mod rows;
 mod score;
 mod tests;
 
+pub use generate::prompts;
+
 #[derive(Debug, Args)]
 pub struct RepoExec {
     #[command(subcommand)]
