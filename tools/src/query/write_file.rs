@@ -155,7 +155,7 @@ mod tests {
             (("solve.py", "x = 1\n", None), "1 "),
             (("./solve.py", "def f(:\n", None), "1 line 1: "),
             (("solve.py", "f():", Some("f(:")), "1 "),
-            (("solve.py", "x", Some("y")), "old stands 0 times in solve.py, not once"),
+            (("solve.py", "x", Some("y")), "`old` occurs 0 times in solve.py"),
             (("new/deep.txt", "a\nb", None), "2 "),
             (("none.py", "x", Some("y")), "there is no none.py"),
             (("inputs/a.csv", "b", None), "inputs/a.csv: inputs are not written"),
