@@ -94,6 +94,7 @@ impl Conversation<'_> {
         context.check(&condensed).map_err(|message| Outcome::ContextLimit { message })
     }
 
+    #[tracing::instrument(name = "model", level = "debug", skip_all)]
     async fn ask(&mut self) -> Result<Answer, Outcome> {
         let Agent { model, session, context, .. } = &mut self.agent;
         let request = ModelRequest { messages: context.messages(), tools: &self.tools };

@@ -150,6 +150,7 @@ impl Writer {
     ///
     /// # Errors
     /// The record cannot be written. Everything else is an outcome.
+    #[tracing::instrument(level = "info", skip_all, fields(command = %session.command))]
     pub fn write(
         &self,
         session: &mut Session,

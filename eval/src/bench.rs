@@ -373,6 +373,11 @@ impl<E: Into<EvalError>> From<E> for Stop {
     }
 }
 
+#[tracing::instrument(name = "attempt", level = "info", skip_all, fields(
+    task = spec.tasks[job.task].id,
+    solver = spec.solvers[job.solver].name(),
+    repetition = job.repetition,
+))]
 fn attempt_and_judge(
     spec: &BenchSpec<'_>,
     job: Job,

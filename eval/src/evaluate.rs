@@ -169,6 +169,7 @@ pub struct ReferenceSummary {
 ///
 /// # Errors
 /// When the command is no valid task, or something besides the gist fails. A gist that fails is a score.
+#[tracing::instrument(level = "debug", skip_all)]
 pub fn evaluate(spec: &EvaluateSpec<'_>) -> Result<Evaluation, EvalError> {
     let began = Instant::now();
     let own = Codebases::default();

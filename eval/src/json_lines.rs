@@ -60,11 +60,16 @@ fn row_fault(error: &serde_json::Error) -> String {
     }
 }
 
-/// The message of an error without its position.
+/// The message of an error without its position, and with words for the types of numbers: `expected a number`.
 fn reason_of(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
-    text.strip_suffix(&place).unwrap_or(&text).to_owned()
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    match text.rsplit_once(", expected ") {
+        Some((cause, "f64")) => format!("{cause}, expected a number"),
+        Some((cause, "u32" | "u64" | "usize")) => format!("{cause}, expected a whole number"),
+        _ => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +79,8 @@ mod tests {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Named {
         name: String,
+        #[serde(default)]
+        stars: f64,
     }
 
     #[test]
@@ -82,6 +89,11 @@ mod tests {
             ("hello", "it is no JSON (line 1, column 1)", "it is no JSON (column 1)"),
             ("{\n", "its JSON is cut off (line 2, column 0)", "its JSON is cut off"),
             ("{}", "missing field `name` (line 1)", "missing field `name`"),
+            (
+                "{\"name\": \"a\", \"stars\": \"x\"}",
+                "invalid type: string \"x\", expected a number (line 1)",
+                "invalid type: string \"x\", expected a number",
+            ),
         ] {
             let error = serde_json::from_str::<Named>(text).unwrap_err();
             assert_eq!(json_fault(&error), of_file, "{text}: {error}");
@@ -91,7 +103,7 @@ mod tests {
 
     #[test]
     fn rows_are_lines_or_one_array() {
-        let named = |name: &str| Named { name: name.to_owned() };
+        let named = |name: &str| Named { name: name.to_owned(), stars: 0.0 };
         let no_b = |row: &Named| (row.name == "b").then(|| "b is no name".to_owned());
         let (rows, malformed) = read_json_lines("{\"name\":\"a\"}\n\nx\n{\"name\":\"b\"}\n", no_b);
         assert_eq!(rows, [named("a")]);

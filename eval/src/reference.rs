@@ -120,6 +120,7 @@ impl Reference {
     }
 
     /// The same, with repositories that were read already.
+    #[tracing::instrument(name = "reference", level = "debug", skip_all)]
     pub(crate) fn measure_in(
         spec: &ReferenceSpec<'_>,
         codebases: &Codebases,

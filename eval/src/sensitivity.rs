@@ -125,6 +125,7 @@ impl Mutants {
     ///
     /// # Errors
     /// Something besides the command fails.
+    #[tracing::instrument(name = "mutants of the original", level = "debug", skip_all)]
     pub(crate) fn measure(
         spec: &ReferenceSpec<'_>,
         reference: &Reference,
@@ -194,6 +195,7 @@ impl Mutants {
     ///
     /// # Errors
     /// Something besides the gist fails.
+    #[tracing::instrument(name = "mutants of the gist", level = "debug", skip_all)]
     pub(crate) fn of_gist(
         &self,
         spec: &ReferenceSpec<'_>,

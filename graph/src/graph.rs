@@ -210,6 +210,7 @@ impl Graph {
     ///
     /// Never fails: unreadable files are in [`Graph::skipped`], syntax errors in
     /// [`ModuleNode::errors`].
+    #[tracing::instrument(name = "graphs", level = "debug", skip_all)]
     pub fn build(root: &Path, options: &BuildOptions) -> Self {
         let Loaded { paths, facts, projects, skipped } = load::load(root, options);
         assemble::assemble(paths, &facts, &projects, skipped, options.pythons)

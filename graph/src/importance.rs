@@ -224,6 +224,7 @@ pub fn features(graph: &Graph, history: &History, page_rank: PageRank) -> Vec<Fe
 }
 
 /// Ranks all modules and classes.
+#[tracing::instrument(level = "debug", skip_all)]
 pub fn rank(graph: &Graph, history: &History, options: &RankOptions) -> Ranking {
     let features = features(graph, history, options.page_rank);
     let weights = &options.weights;

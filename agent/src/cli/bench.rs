@@ -26,7 +26,7 @@ use super::{
     progress::{ProgressLine, printable},
     run::record,
     suites::Suites,
-    surroundings::Surroundings,
+    surroundings::{Surroundings, of_repository},
     tables::Style,
     target::{Wanted, environment, version},
     units::{Finish, PlanCommand, Work},
@@ -228,6 +228,9 @@ impl BenchTasks {
         if suites.tasks.is_empty() {
             return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
         }
+        for source in suites.tasks.iter().filter_map(|task| task.source.as_deref()) {
+            Repository::check_name(source).map_err(of_repository)?;
+        }
         version_of(around)?;
         let solvers = all_solvers(&writers, &externals);
         let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
@@ -340,7 +343,11 @@ impl Bench {
         let solvers = prepared.solvers();
         let names: Vec<&str> = solvers.iter().map(|solver| solver.name()).collect();
         let record = match &self.resume {
-            Some(directory) => RunDirectory::reopen(directory).or_exit(Exit::Input)?,
+            Some(directory) => {
+                let record = RunDirectory::reopen(directory).or_exit(Exit::Input)?;
+                around.log.continue_beside(record.path()).or_exit(Exit::Infrastructure)?;
+                record
+            }
             None => self.tasks.fresh_record(around)?,
         };
         let _hold = match &self.resume {

@@ -89,6 +89,21 @@ impl InputFile<'_> {
         Ok((rows, malformed))
     }
 
+    /// Returns the rows of a file each line of which is one.
+    ///
+    /// # Errors
+    /// As for [`text`](Self::text), or a line is no row.
+    pub fn all_rows<T>(
+        &self,
+        read: impl Fn(&str) -> (Vec<T>, Vec<MalformedRow>),
+    ) -> Result<Vec<T>, Failure> {
+        let (rows, malformed) = read(&self.text()?);
+        match malformed.first() {
+            None => Ok(rows),
+            Some(row) => Err(self.fault(&format!("line {}: {}", row.line, row.reason))),
+        }
+    }
+
     /// The failure for a fault of the file.
     pub fn fault(&self, why: &str) -> Failure {
         let (what, path) = (self.what, self.path.display());

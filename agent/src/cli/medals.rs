@@ -29,21 +29,19 @@ impl Medals {
         let competitions = match &self.competitions {
             None => Competitions::parse("mle-r.toml", MLE_R),
             Some(path) => {
-                Competitions::parse(&path.display().to_string(), &text("competitions", path)?)
+                let text = input("competitions", path).text()?;
+                Competitions::parse(&path.display().to_string(), &text)
             }
         };
         let competitions = competitions.or_exit(Exit::Input)?;
-        let rows = read_competition_rows(&text("results", &self.results)?, &competitions);
-        let rows = rows.map_err(|error| {
-            let message = format!("read {}: {error}", self.results.display());
-            Failure::new(Exit::Input, message)
-        })?;
+        let rows = input("results", &self.results)
+            .all_rows(|text| read_competition_rows(text, &competitions))?;
         let tables = medal_tables(&competitions, &rows);
         print!("{}", write_tables(&tables, self.format.format(around)));
         Ok(Exit::Success)
     }
 }
 
-fn text(what: &str, path: &Path) -> Result<String, Failure> {
-    InputFile { what, path, hint: "see `gistify medals --help`" }.text()
+fn input<'a>(what: &'a str, path: &'a Path) -> InputFile<'a> {
+    InputFile { what, path, hint: "see `gistify medals --help`" }
 }

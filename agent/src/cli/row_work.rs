@@ -1,6 +1,7 @@
 //! Rows of a file: the choice among them, the work on them by several threads, and their writing.
 
 use std::{
+    fs,
     ops::ControlFlow,
     path::Path,
     sync::{
@@ -10,8 +11,10 @@ use std::{
     thread,
 };
 
+use ::eval::settings_differences;
 use clap::Args;
 use serde::Serialize;
+use serde_json::Value;
 use tools::Interrupt;
 
 use super::{Exit, Failure, OrExit};
@@ -78,6 +81,28 @@ pub fn write_rows<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Failure> 
         text.push('\n');
     }
     replace(path, text.as_bytes()).or_exit(Exit::Input)
+}
+
+/// Keeps the settings of a run beside its results, or compares them with those that an earlier run left there.
+///
+/// # Errors
+/// They differ, or cannot be written.
+pub fn keep_settings(path: &Path, settings: &Value) -> Result<(), Failure> {
+    let kept = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let differences =
+        kept.map_or_else(Vec::new, |kept: Value| settings_differences(&kept, settings));
+    if !differences.is_empty() {
+        let message = format!(
+            "{} is of other settings: {} (name another directory)",
+            path.display(),
+            differences.join("; ")
+        );
+        return Err(Failure::new(Exit::Input, message));
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).or_exit(Exit::Input)?;
+    }
+    replace(path, format!("{settings:#}\n").as_bytes()).or_exit(Exit::Input)
 }
 
 #[cfg(test)]

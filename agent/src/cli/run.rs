@@ -281,12 +281,16 @@ fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> 
     Ok(records.iter().filter_map(answer).collect())
 }
 
-/// The directory that keeps the run's record.
+/// Makes the directory that keeps the run's record, with its log.
 pub fn record(wanted: Option<&Path>, around: &Surroundings) -> Result<RunDirectory, Failure> {
-    match wanted {
-        Some(path) => RunDirectory::create_at(path).or_exit(Exit::Input),
-        None => RunDirectory::create_in(&around.state.join("runs")).or_exit(Exit::Infrastructure),
-    }
+    let record = match wanted {
+        Some(path) => RunDirectory::create_at(path).or_exit(Exit::Input)?,
+        None => {
+            RunDirectory::create_in(&around.state.join("runs")).or_exit(Exit::Infrastructure)?
+        }
+    };
+    around.log.continue_beside(record.path()).or_exit(Exit::Infrastructure)?;
+    Ok(record)
 }
 
 /// Writes the parts of a record that `gistify why` reads beside the plan: the trace, the gist and the origins of its

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use ::eval::{Suite, Task};
 use include_dir::{Dir, include_dir};
 
-use super::{Exit, Failure, OrExit};
+use super::{
+    Exit, Failure, OrExit,
+    named_suite::{embedded_text, is_path_of_suite, no_suite},
+};
 use crate::record::replace;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/suites");
@@ -28,18 +31,14 @@ impl Suites {
         let mut suites = Self { tasks: Vec::new(), directories: Vec::new() };
         for name in names {
             let own = directory.join(format!("{name}.toml"));
-            let file = match name.ends_with(".toml") {
+            let file = match is_path_of_suite(name) {
                 true => Some(PathBuf::from(name)),
                 false => Some(own).filter(|own| own.exists() && !directory.as_os_str().is_empty()),
             };
-            let suite = match (&file, embedded(&format!("{name}.toml"))) {
+            let suite = match (&file, embedded_text(&EMBEDDED, &format!("{name}.toml"))) {
                 (Some(path), _) => Suite::read(path),
                 (None, Some(text)) => Suite::parse(name, text),
-                (None, None) => {
-                    let message =
-                        format!("no suite {name:?} (there are {}, or name a file)", known());
-                    return Err(Failure::new(Exit::Usage, message));
-                }
+                (None, None) => return Err(no_suite(name, &EMBEDDED)),
             };
             suites.directories.extend(file.and_then(|path| Some(path.parent()?.to_owned())));
             suites.tasks.extend(suite.or_exit(Exit::Input)?.tasks);
@@ -54,19 +53,7 @@ impl Suites {
             return Some(path);
         }
         let path = directory.join(name.replace('/', "-"));
-        replace(&path, embedded(name)?.as_bytes()).ok()?;
+        replace(&path, embedded_text(&EMBEDDED, name)?.as_bytes()).ok()?;
         Some(path)
     }
-}
-
-fn embedded(name: &str) -> Option<&'static str> {
-    EMBEDDED.get_file(name)?.contents_utf8()
-}
-
-/// The names of the embedded suites, sorted.
-fn known() -> String {
-    let files = EMBEDDED.files().filter_map(|file| file.path().to_str()?.strip_suffix(".toml"));
-    let mut names: Vec<_> = files.collect();
-    names.sort_unstable();
-    names.join(", ")
 }

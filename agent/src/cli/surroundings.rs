@@ -24,6 +24,7 @@ use super::{
     companions::bubblewrap_beside,
     flags::Flags,
     help::nearest,
+    log::RunLog,
     progress::{ProgressLine, printable},
     target,
 };
@@ -54,6 +55,8 @@ pub struct Surroundings {
     docker_host: Option<String>,
     /// The places of programs, and the sources of packages.
     pub host: Host,
+    /// The log, beside a record when there is one.
+    pub log: RunLog,
     /// Set when nothing more is to begin.
     pub drain: Interrupt,
     /// Set when everything is to stop.
@@ -115,6 +118,11 @@ impl Surroundings {
             let message = format!("no directory for {what} (set HOME or {name})");
             Failure::new(Exit::Usage, message)
         };
+        let log = RunLog::start(env::var("GISTIFY_LOG").ok().as_deref()).map_err(|reason| {
+            let message =
+                format!("read GISTIFY_LOG: {reason} (as in debug or gistify_tools=trace)");
+            Failure::new(Exit::Usage, message)
+        })?;
         let credentials = Credentials::new(variables.iter().cloned().chain(own));
         let mut host = Host::from_variables(variables);
         host.pythons.clone_from(&settings.environment.pythons);
@@ -127,6 +135,7 @@ impl Surroundings {
             cache: cache.ok_or_else(|| lost("the cache", "XDG_CACHE_HOME"))?,
             state: state.ok_or_else(|| lost("records", "XDG_STATE_HOME"))?,
             credentials,
+            log,
             docker_host: env::var("DOCKER_HOST").ok().filter(|host| !host.is_empty()),
             host,
             drain: Interrupt::new(),
@@ -427,7 +436,9 @@ fn near_directory(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_str()?;
     Some(match nearest(wanted, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean {}?", path.with_file_name(near).display()),
-        None => "name a directory, and the command after `--`".to_owned(),
+        None => {
+            "name a directory, a commit or a release, see `gistify help repositories`".to_owned()
+        }
     })
 }
 

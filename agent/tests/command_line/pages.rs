@@ -130,6 +130,10 @@ fn wrong_settings_name_the_key() {
         "gistify: settings of --set session.stesp=1: unknown key session.stesp (did you mean \
          session.steps?)"
     );
+    let ran =
+        Ran::of(user.command(&["config"]).env("GISTIFY_LOG", "a=b=c").output().unwrap(), &user);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.last_error_line().starts_with("gistify: read GISTIFY_LOG: "), "{}", ran.err);
     let ran = user.gistify(&["config", "--config", "none.toml"]);
     assert_eq!(
         (ran.code, ran.last_error_line()),

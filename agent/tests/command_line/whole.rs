@@ -41,6 +41,7 @@ fn a_gist_is_written_judged_and_recorded() {
         names,
         [
             "concise.py",
+            "log.txt",
             "plan.json",
             "scores.json",
             "source-map.json",
@@ -49,6 +50,12 @@ fn a_gist_is_written_judged_and_recorded() {
         ]
     );
     assert_eq!(read(&record.join("concise.py")), gist);
+    let log = read(&record.join("log.txt"));
+    for span in
+        ["write{command=", ":tool{name=\"submit\"}: ", "evaluate:reference: ", ":linked run: "]
+    {
+        assert!(log.contains(span), "no {span} in {log}");
+    }
     for name in ["plan.json", "scores.json", "source-map.json", "trace.json"] {
         let value: serde_json::Value = serde_json::from_str(&read(&record.join(name))).unwrap();
         assert!(value["version"].is_u64(), "{name} has no version");

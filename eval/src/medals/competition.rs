@@ -76,14 +76,6 @@ pub enum MedalError {
         /// The competition and the cause.
         reason: String,
     },
-    /// A row of results is not as it has to be.
-    #[error("line {line}: {reason}")]
-    Row {
-        /// Its line, from 1.
-        line: usize,
-        /// The cause.
-        reason: String,
-    },
 }
 
 impl Competitions {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::competition::{Competitions, MedalError};
+use super::competition::Competitions;
+use crate::json_lines::{MalformedRow, read_json_lines};
 
 /// The result of one solver on one competition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,33 +34,25 @@ impl CompetitionRow {
     }
 }
 
-/// Reads rows of results.
-///
-/// # Errors
-/// A line is no row, names no competition of the set, is there twice, or has a score without being valid or the
-/// other way round.
+/// Reads rows of results, and the lines that are none: one that names no competition of the set, is there twice, or has a
+/// score without being valid or the other way round.
 pub fn read_competition_rows(
     text: &str,
     competitions: &Competitions,
-) -> Result<Vec<CompetitionRow>, MedalError> {
-    let mut rows: Vec<CompetitionRow> = Vec::new();
+) -> (Vec<CompetitionRow>, Vec<MalformedRow>) {
     let mut known = BTreeSet::new();
-    for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
-        let wrong = |reason: String| MedalError::Row { line, reason };
-        let row: CompetitionRow =
-            serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    read_json_lines(text, |row: &CompetitionRow| {
         let name = &row.competition;
         if competitions.find(name).is_none() {
-            return Err(wrong(format!("{} has no competition {name:?}", competitions.name)));
+            return Some(format!("{} has no competition {name:?}", competitions.name));
         }
         if !known.insert((row.solver.clone(), name.clone())) {
-            return Err(wrong(format!("{name} is there twice for solver {:?}", row.solver)));
+            return Some(format!("{name} is there twice for solver {:?}", row.solver));
         }
         match (row.valid, row.score) {
-            (true, None) => return Err(wrong("a valid submission has a score".to_owned())),
-            (false, Some(_)) => return Err(wrong("an invalid submission has no score".to_owned())),
-            (true, Some(_)) | (false, None) => rows.push(row),
+            (true, None) => Some("a valid submission has a score".to_owned()),
+            (false, Some(_)) => Some("an invalid submission has no score".to_owned()),
+            (true, Some(_)) | (false, None) => None,
         }
-    }
-    Ok(rows)
+    })
 }

@@ -125,8 +125,8 @@ fn thresholds_count_in_their_direction() {
 fn rows_and_sets_that_are_wrong_are_named() {
     let competitions = competitions();
     let check = |text: &str, expected: &str| {
-        let error = read_competition_rows(text, &competitions).unwrap_err().to_string();
-        assert_eq!(error, expected);
+        let (_, malformed) = read_competition_rows(text, &competitions);
+        assert_eq!(format!("line {}: {}", malformed[0].line, malformed[0].reason), expected);
     };
     let good = r#"{"competition": "leaf-classification", "score": 0.1, "valid": true}"#;
     check(
@@ -152,7 +152,7 @@ fn made_submissions_need_not_be_valid() {
     let competitions = competitions();
     let text = r#"{"competition": "leaf-classification", "valid": false, "made": true, "solver": "a"}
         {"competition": "mlsp-2013-birds", "score": 0.9, "valid": true, "solver": "a"}"#;
-    let rows = read_competition_rows(text, &competitions).unwrap();
+    let (rows, _) = read_competition_rows(text, &competitions);
     let [shares, single] = &medal_tables(&competitions, &rows)[..] else { panic!("two tables") };
     assert_eq!(shares.rows, [["a", "9.09", "4.55", "4.55", "4.55", "0.00", "0.00", "4.55"]]);
     assert_eq!(single.rows[0], ["a", "leaf-classification", "-", "yes", "no", "no", "-"]);

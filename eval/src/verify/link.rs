@@ -280,6 +280,7 @@ fn text_is_indented(text: &str, line: u32) -> bool {
 ///
 /// # Errors
 /// When something besides the gist fails.
+#[tracing::instrument(name = "linked run", level = "debug", skip_all)]
 pub fn run(
     original: &ReferenceSpec<'_>,
     reference: &Reference,

@@ -72,6 +72,7 @@ struct Record {
 }
 
 /// The environment for a request, from the cache where it is there.
+#[tracing::instrument(name = "environment", level = "debug", skip_all)]
 pub(super) fn provision(
     request: &ProvisionRequest<'_>,
     cache: &Cache,

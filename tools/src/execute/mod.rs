@@ -132,6 +132,7 @@ pub enum ExecuteError {
 ///
 /// # Errors
 /// The command could not be started at all.
+#[tracing::instrument(name = "run", level = "debug", skip_all)]
 pub fn execute(spec: &RunSpec<'_>) -> Result<Execution, ExecuteError> {
     run::<()>(spec, None)
 }

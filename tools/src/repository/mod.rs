@@ -222,6 +222,14 @@ impl Repository {
         }
     }
 
+    /// Checks what the user names without opening it.
+    ///
+    /// # Errors
+    /// It is malformed, or a directory of this machine that is not there.
+    pub fn check_name(spec: &str) -> Result<(), RepositoryError> {
+        spec::parse(spec).map(|_| ())
+    }
+
     /// Opens what the user names: a directory, `PATH@REVISION` or an address of git at a revision,
     /// `pypi:NAME==VERSION` or `pypi:NAME` for the newest release.
     ///
@@ -230,6 +238,7 @@ impl Repository {
     ///
     /// # Errors
     /// When there is no such thing, it cannot be had, or it is no Python repository.
+    #[tracing::instrument(name = "repository", level = "debug", skip(options))]
     pub fn open(spec: &str, options: &OpenOptions<'_>) -> Result<Repository, RepositoryError> {
         let root = match spec::parse(spec)? {
             Spec::Directory(path) => {

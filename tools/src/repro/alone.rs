@@ -68,6 +68,7 @@ const VARIABLES: [(&str, &str); 3] =
 ///
 /// # Errors
 /// There is no gist, or a run cannot be made.
+#[tracing::instrument(level = "debug", skip_all)]
 pub fn alone(session: &Session) -> Result<Alone, ToolError> {
     let found = alone_uninterrupted(session);
     match session.interrupt.is_triggered() {

@@ -168,6 +168,7 @@ const NAME: &str = "repro.py";
 ///
 /// # Errors
 /// There is no gist, the command does not fail, or a run cannot be made.
+#[tracing::instrument(level = "debug", skip_all)]
 pub fn reproduce(
     session: &mut Session,
     request: &ReproRequest,

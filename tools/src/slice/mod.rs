@@ -128,6 +128,7 @@ impl Slicer {
     }
 
     /// A gist, and why it is as it is.
+    #[tracing::instrument(level = "debug", skip_all)]
     pub fn slice(&self, request: &SliceRequest) -> (Plan, Gist) {
         let mut adjustments = request.adjustments.clone();
         for (module, name) in &self.needs {

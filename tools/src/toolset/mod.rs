@@ -107,6 +107,7 @@ impl Toolset {
     ///
     /// # Errors
     /// Those of the tool; an unknown name is refused, a tool that panics is fatal.
+    #[tracing::instrument(name = "tool", level = "debug", skip_all, fields(name = name))]
     pub fn call(
         &self,
         name: &str,

@@ -99,6 +99,7 @@ pub fn trace(spec: &RunSpec<'_>) -> Result<(Execution, Trace), ExecuteError> {
 ///
 /// # Errors
 /// As for [`execute`](crate::execute).
+#[tracing::instrument(name = "trace", level = "debug", skip_all)]
 pub fn trace_with(
     spec: &RunSpec<'_>,
     observer: Observer,

@@ -223,6 +223,7 @@ impl Warm {
     ///
     /// # Errors
     /// When it cannot be started, ends before it waits, or is not safe to fork.
+    #[tracing::instrument(name = "warm start", level = "debug", skip_all)]
     pub fn start(spec: &WarmSpec<'_>) -> Result<Warm, WarmError> {
         let run = &spec.run;
         let Some((sandbox, stop)) = run.sandbox.stoppable() else {
@@ -299,6 +300,7 @@ impl Warm {
     ///
     /// # Errors
     /// When it could not be made; whatever the program does is an [`Execution`].
+    #[tracing::instrument(name = "warm run", level = "debug", skip_all)]
     pub fn run(&mut self, wanted: &WarmRun<'_>) -> Result<WarmRan, WarmError> {
         if self.is_used {
             for kept in &mut self.kept {

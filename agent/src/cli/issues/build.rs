@@ -1,9 +1,6 @@
 //! `gistify issues build`: rows in SWE-bench's form from a suite of pinned releases.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use ::eval::{
     BuiltRow, FixSuite, IssueBed, PinnedFix, PinnedRelease, Table, build_issue_row, write_tables,
@@ -14,8 +11,14 @@ use tools::{Repository, Sandbox, Workspace};
 
 use super::{
     super::{
-        Exit, Failure, OrExit, destination::check_file, flags::Flags, input_file::InputFile,
-        progress::ProgressLine, row_work::RowChoice, surroundings::Surroundings, tables::Style,
+        Exit, Failure, OrExit,
+        destination::check_file,
+        flags::Flags,
+        named_suite::{NamedSuite, SuiteFiles},
+        progress::ProgressLine,
+        row_work::RowChoice,
+        surroundings::Surroundings,
+        tables::Style,
     },
     row_source::{RowSource, pinned_environment},
 };
@@ -43,11 +46,6 @@ pub struct BuildRows {
 }
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/issues");
-
-/// The files of a suite: those beside it, or those of the program.
-struct SuiteFiles {
-    beside: Option<PathBuf>,
-}
 
 impl BuildRows {
     /// The settings that its flags stand for.
@@ -106,41 +104,9 @@ impl BuildRows {
 
     /// The suite, and where its files are.
     fn suite(&self) -> Result<(FixSuite, SuiteFiles), Failure> {
-        let name = &self.suite;
-        let (text, beside) = match EMBEDDED.get_file(format!("{name}.toml")) {
-            _ if name.ends_with(".toml") => {
-                let text = InputFile { what: "suite", path: Path::new(name), hint: "" }.text()?;
-                let beside = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
-                (text, Some(beside))
-            }
-            Some(file) => (file.contents_utf8().unwrap_or_default().to_owned(), None),
-            None => {
-                let names = EMBEDDED.files().filter_map(|file| file.path().file_stem()?.to_str());
-                let names = names.collect::<Vec<_>>().join(", ");
-                let message = format!("no suite {name:?} (there are {names}, or name a file)");
-                return Err(Failure::new(Exit::Usage, message));
-            }
-        };
-        let suite = FixSuite::parse(name, &text).or_exit(Exit::Input)?;
-        Ok((suite, SuiteFiles { beside }))
-    }
-}
-
-impl SuiteFiles {
-    /// The text of a file of the suite.
-    fn text(&self, name: &str) -> Result<String, Failure> {
-        let missing =
-            |reason: String| Failure::new(Exit::Input, format!("read lock {name}: {reason}"));
-        match &self.beside {
-            Some(beside) => {
-                fs::read_to_string(beside.join(name)).map_err(|error| missing(error.to_string()))
-            }
-            None => EMBEDDED
-                .get_file(name)
-                .and_then(|file| file.contents_utf8())
-                .map(str::to_owned)
-                .ok_or_else(|| missing("the program has none".to_owned())),
-        }
+        let NamedSuite { text, files } = NamedSuite::read(&self.suite, &EMBEDDED)?;
+        let suite = FixSuite::parse(&self.suite, &text).or_exit(Exit::Input)?;
+        Ok((suite, files))
     }
 }
 

@@ -12,10 +12,7 @@ use std::{
     sync::Mutex,
 };
 
-use ::eval::{
-    IssueResult, IssueRow, issue_tables, read_issue_rows, settings_differences, verdict_tables,
-    write_tables,
-};
+use ::eval::{IssueResult, IssueRow, issue_tables, read_issue_rows, verdict_tables, write_tables};
 use clap::Args;
 use serde_json::json;
 
@@ -26,7 +23,7 @@ use super::{
         fix::{PATCH, RESULT},
         flags::Flags,
         progress::ProgressLine,
-        row_work::{RowChoice, work_through, write_rows},
+        row_work::{RowChoice, keep_settings, work_through, write_rows},
         solving::{IssueSolver, IssueTask, OpeningContext, SolvedIssue, Solving},
         surroundings::{Surroundings, Talk},
         tables::Style,
@@ -140,7 +137,8 @@ impl SolveRows {
         let solver = self.solving.solver(around)?;
         make_directory(&self.output)?;
         let known = self.known(&solver)?;
-        self.keep_settings(&solver)?;
+        let settings = serde_json::to_value(solver.settings()).or_exit(Exit::Infrastructure)?;
+        keep_settings(&self.output.join(SETTINGS), &settings)?;
         // A row that the machine or the provider failed at is tried again.
         let done: BTreeSet<&str> = known
             .iter()
@@ -161,28 +159,6 @@ impl SolveRows {
         let wanted: BTreeSet<&str> = rows.iter().map(|row| row.instance_id.as_str()).collect();
         let results = results.into_iter();
         Ok(results.filter(|result| wanted.contains(result.instance_id.as_str())).collect())
-    }
-
-    /// Writes the settings into the output.
-    ///
-    /// # Errors
-    /// It has others, under which rows were solved.
-    fn keep_settings(&self, solver: &IssueSolver<'_>) -> Result<(), Failure> {
-        let path = self.output.join(SETTINGS);
-        let settings = serde_json::to_value(solver.settings()).or_exit(Exit::Infrastructure)?;
-        let kept = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let differences = kept.map_or_else(Vec::new, |kept: serde_json::Value| {
-            settings_differences(&kept, &settings)
-        });
-        if !differences.is_empty() {
-            let message = format!(
-                "{} has results of other settings: {} (name another directory)",
-                self.output.display(),
-                differences.join("; ")
-            );
-            return Err(Failure::new(Exit::Input, message));
-        }
-        replace(&path, format!("{settings:#}\n").as_bytes()).or_exit(Exit::Infrastructure)
     }
 
     /// The results that the output has, the last of each row.

@@ -124,7 +124,7 @@ fn check(
         let solver = ProgramSolver {
             name: key.to_owned(),
             words: ["python", SCRIPT].map(str::to_owned).into(),
-            files: vec![(SCRIPT.to_owned(), source.text(script)?)],
+            files: vec![(SCRIPT.to_owned(), source.files.text(script)?)],
             readable: Vec::new(),
             sandbox,
         };

@@ -11,7 +11,7 @@ use std::{
 
 use ::eval::{
     AnswerClass, AnswerJudgement, ProgramSolver, QUERY_VERDICT_VERSION, QueryAnswer, QuerySolver,
-    QueryTask, QueryVerdict, query_tables, settings_differences, write_tables,
+    QueryTask, QueryVerdict, query_tables, write_tables,
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use super::{
         destination::make_directory,
         flags::Flags,
         progress::ProgressLine,
-        row_work::{work_through, write_rows},
+        row_work::{keep_settings, work_through, write_rows},
         solve::{ANSWER, QueryFlags},
         surroundings::{Surroundings, Talk},
         tables::Style,
@@ -102,7 +102,8 @@ impl SolveTasks {
         let mut known = if path.exists() { read_verdict_file(&path)? } else { Vec::new() };
         known.retain(|verdict| verdict.judgement.class != AnswerClass::Failed);
         for solver in &solvers {
-            self.keep_settings(solver)?;
+            let path = record_of(&self.output, solver.solver.name(), SETTINGS);
+            keep_settings(&path, &solver.settings)?;
         }
         let is_open = |solver: &str, task: &str| {
             !known.iter().any(|one| one.solver == solver && one.task == task)
@@ -211,29 +212,6 @@ impl SolveTasks {
             });
         }
         Ok(solvers)
-    }
-
-    /// Writes the settings of a solver into the output.
-    ///
-    /// # Errors
-    /// It has others, under which tasks were solved.
-    fn keep_settings(&self, solver: &NamedSolver<'_>) -> Result<(), Failure> {
-        let path = record_of(&self.output, solver.solver.name(), SETTINGS);
-        let kept = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let differences =
-            kept.map_or_else(Vec::new, |kept: Value| settings_differences(&kept, &solver.settings));
-        if !differences.is_empty() {
-            let message = format!(
-                "{} has answers of other settings: {} (name another directory)",
-                self.output.display(),
-                differences.join("; ")
-            );
-            return Err(Failure::new(Exit::Input, message));
-        }
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).or_exit(Exit::Input)?;
-        }
-        replace(&path, format!("{:#}\n", solver.settings).as_bytes()).or_exit(Exit::Input)
     }
 
     /// Solves one task, with a record of its own.

@@ -15,8 +15,8 @@ use tools::{Environment, QueryInput, Repository, Sandbox, Workspace};
 
 use super::super::{
     Exit, Failure, OrExit,
-    input_file::InputFile,
     issues::pinned_environment,
+    named_suite::{NamedSuite, SuiteFiles},
     progress::ProgressLine,
     row_work::RowChoice,
     surroundings::Surroundings,
@@ -43,7 +43,8 @@ pub struct SuiteSource {
     suite: QuerySuite,
     /// The tasks that were chosen.
     pub tasks: Vec<QueryTask>,
-    beside: Option<PathBuf>,
+    /// The files that it names.
+    pub files: SuiteFiles,
     /// The place of inputs that the program has.
     unpacked: tempfile::TempDir,
 }
@@ -68,54 +69,19 @@ impl SuiteFlags {
     /// # Errors
     /// There is none of the name, it is no suite, or no task is chosen.
     pub fn read(&self, around: &Surroundings) -> Result<SuiteSource, Failure> {
-        let name = &self.suite;
-        let (text, beside) = match EMBEDDED.get_file(format!("{name}.toml")) {
-            _ if name.ends_with(".toml") => {
-                let text = InputFile { what: "suite", path: Path::new(name), hint: "" }.text()?;
-                (text, Some(Path::new(name).parent().unwrap_or(Path::new("")).to_owned()))
-            }
-            Some(file) => (file.contents_utf8().unwrap_or_default().to_owned(), None),
-            None => {
-                let names = EMBEDDED.files().filter_map(|file| file.path().file_stem()?.to_str());
-                let names = names.collect::<Vec<_>>().join(", ");
-                let message = format!("no suite {name:?} (there are {names}, or name a file)");
-                return Err(Failure::new(Exit::Usage, message));
-            }
-        };
-        let suite = QuerySuite::parse(name, &text).or_exit(Exit::Input)?;
+        let NamedSuite { text, files } = NamedSuite::read(&self.suite, &EMBEDDED)?;
+        let suite = QuerySuite::parse(&self.suite, &text).or_exit(Exit::Input)?;
         let mut tasks = suite.tasks.clone();
         self.choice.choose(&mut tasks, |task| &task.id);
         if tasks.is_empty() {
             return Err(Failure::new(Exit::Input, "the suite has no task of that kind"));
         }
         let unpacked = tempfile::tempdir_in(around.scratch()?).or_exit(Exit::Infrastructure)?;
-        Ok(SuiteSource { suite, tasks, beside, unpacked })
+        Ok(SuiteSource { suite, tasks, files, unpacked })
     }
 }
 
 impl SuiteSource {
-    /// The bytes of a file of the suite.
-    fn bytes(&self, name: &str) -> Result<Vec<u8>, Failure> {
-        let missing =
-            |reason: String| Failure::new(Exit::Input, format!("read {name} of suite: {reason}"));
-        match &self.beside {
-            Some(beside) => fs::read(beside.join(name)).map_err(|error| missing(error.to_string())),
-            None => EMBEDDED
-                .get_file(name)
-                .map(|file| file.contents().to_vec())
-                .ok_or_else(|| missing("the program has none".to_owned())),
-        }
-    }
-
-    /// The text of a file of the suite.
-    ///
-    /// # Errors
-    /// There is none, or it is no text.
-    pub fn text(&self, name: &str) -> Result<String, Failure> {
-        String::from_utf8(self.bytes(name)?)
-            .map_err(|_| Failure::new(Exit::Input, format!("read {name} of suite: it is no text")))
-    }
-
     /// A task with its repository, environment, inputs and criteria.
     ///
     /// # Errors
@@ -129,15 +95,15 @@ impl SuiteSource {
     ) -> Result<PreparedTask<'a>, Failure> {
         let module = |path: &String| {
             let name = path.rsplit('/').next().unwrap_or(path).to_owned();
-            Ok((name, self.text(path)?))
+            Ok((name, self.files.text(path)?))
         };
         let modules = self.suite.modules.iter().map(module).collect::<Result<_, Failure>>()?;
-        let criteria = CriteriaScript { text: self.text(&task.criteria)?, modules };
+        let criteria = CriteriaScript { text: self.files.text(&task.criteria)?, modules };
         let mut inputs = Vec::new();
         for input in &task.inputs {
-            let source = match &self.beside {
+            let source = match &self.files.directory {
                 Some(beside) => beside.join(&input.path),
-                None => self.unpack(&task.id, input.name(), &self.bytes(&input.path)?)?,
+                None => self.unpack(&task.id, input.name(), &self.files.bytes(&input.path)?)?,
             };
             if !source.is_file() {
                 let message = format!("read {} of suite: it is no file", source.display());
@@ -151,7 +117,7 @@ impl SuiteSource {
             around.repository_of(&task.repository, task.artifact.as_ref(), sandbox, progress)?;
         let environment = match task.lock(&self.suite) {
             Some(lock) => {
-                let (python, lock) = (&self.suite.python, self.text(lock)?);
+                let (python, lock) = (&self.suite.python, self.files.text(lock)?);
                 pinned_environment(python, &lock, &repository, around, sandbox, progress)?
             }
             None => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ::eval::{QueryVerdict, read_query_verdicts};
 
-use super::super::{Exit, Failure, input_file::InputFile};
+use super::super::{Failure, input_file::InputFile};
 
 /// The name of the verdicts of a run.
 pub const VERDICTS: &str = "verdicts.jsonl";
@@ -15,14 +15,5 @@ pub const VERDICTS: &str = "verdicts.jsonl";
 /// It cannot be read, or a line is no verdict of this version: a run that went on from the others would lose that one.
 pub fn read_verdict_file(path: &Path) -> Result<Vec<QueryVerdict>, Failure> {
     let hint = "a file of `gistify queries solve` or `eval`";
-    let text = InputFile { what: "verdicts", path, hint }.text()?;
-    let (verdicts, malformed) = read_query_verdicts(&text);
-    match malformed.first() {
-        None => Ok(verdicts),
-        Some(row) => {
-            let message =
-                format!("read verdicts {}: line {}: {}", path.display(), row.line, row.reason);
-            Err(Failure::new(Exit::Input, message))
-        }
-    }
+    InputFile { what: "verdicts", path, hint }.all_rows(read_query_verdicts)
 }

@@ -23,7 +23,7 @@ use super::{
         destination::{check_file, make_directory},
         flags::Flags,
         graphs::walking,
-        input_file::InputFile,
+        named_suite::NamedSuite,
         progress::ProgressLine,
         row_work::write_rows,
         surroundings::Surroundings,
@@ -165,19 +165,8 @@ impl Build {
             });
             return Ok(RepositorySuite { python: String::new(), repository: each.collect() });
         };
-        let text = match (name.ends_with(".toml"), EMBEDDED.get_file(format!("{name}.toml"))) {
-            (true, _) => {
-                return InputFile { what: "suite", path: Path::new(name), hint: "" }.toml();
-            }
-            (false, Some(file)) => file.contents_utf8().unwrap_or_default().to_owned(),
-            (false, None) => {
-                let names = EMBEDDED.files().filter_map(|file| file.path().file_stem()?.to_str());
-                let names = names.collect::<Vec<_>>().join(", ");
-                let message = format!("no suite {name:?} (there are {names}, or name a file)");
-                return Err(Failure::new(Exit::Usage, message));
-            }
-        };
-        toml::from_str(&text).or_exit(Exit::Input)
+        let suite = NamedSuite::read(name, &EMBEDDED)?;
+        toml::from_str(&suite.text).or_exit(Exit::Input)
     }
 
     /// The problems of one repository, and how many functions there were.
