@@ -108,7 +108,8 @@ impl RepositoryFlags {
         if !graph.complete {
             progress.say("values were not followed to the end: some calls are missing");
         }
-        progress.say(&format!("{} files, {} parsed", report.files, report.parsed));
+        let cached = report.files.saturating_sub(report.parsed);
+        progress.say(&format!("{} files, {cached} of them from the cache", report.files));
         progress.clear();
         Ok((repository, graph))
     }

@@ -13,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ::eval::read_json_lines;
 use graph::{Texts, WalkOptions};
 use serde::Deserialize;
 
@@ -30,7 +31,7 @@ pub struct Catalogue {
 }
 
 /// One line of the file.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 struct CatalogueLine {
     name: String,
     #[serde(default)]
@@ -56,15 +57,20 @@ impl Catalogue {
         let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
         let directory = path.parent().unwrap_or(Path::new("."));
         let mut repositories: Vec<FoundRepository> = Vec::new();
-        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            let wrong = |reason: String| failed(format!("line {number}: {reason}"));
-            let line: CatalogueLine =
-                serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
-            let repository = line.repository(directory).map_err(wrong)?;
-            if repositories.iter().any(|other| other.name == repository.name) {
-                return Err(wrong(format!("the name {} was there before", repository.name)));
+        let (_, malformed) = read_json_lines(&text, |line: &CatalogueLine| {
+            match line.clone().repository(directory) {
+                Ok(other) if repositories.iter().any(|one| one.name == other.name) => {
+                    Some(format!("the name {} was there before", other.name))
+                }
+                Ok(repository) => {
+                    repositories.push(repository);
+                    None
+                }
+                Err(reason) => Some(reason),
             }
-            repositories.push(repository);
+        });
+        if let Some(row) = malformed.first() {
+            return Err(failed(format!("line {}: {}", row.line, row.reason)));
         }
         Ok(Self { path: path.to_owned(), repositories })
     }

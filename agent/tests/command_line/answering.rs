@@ -216,7 +216,11 @@ fn bad_tasks_name_path_and_cause() {
         assert!(ran.err.contains(told), "{told}: {}", ran.err);
     }
     let ran = user.gistify(&["queries", "solve", "none", "-m", "command/false", "-o", "out"]);
-    assert_refused(&ran, 2, "no suite \"none\" (there are eighteen-tasks, or name a file)");
+    assert_refused(
+        &ran,
+        2,
+        "no suite \"none\" (there are eighteen-tasks, or name a file as ./none)",
+    );
     let ran = user.gistify(&["queries", "check", "none.toml"]);
     assert_refused(&ran, 3, "read suite none.toml: there is no such file");
     fs::write(user.here().join("bad.toml"), "task = 1\n").unwrap();

@@ -33,9 +33,8 @@ fn results_become_shares() {
     fs::write(user.here().join("own.toml"), own).unwrap();
     let args = ["medals", "results.jsonl", "--competitions", "own.toml"];
     let ran = user.gistify(&args);
-    let expected =
-        "gistify: read results.jsonl: line 1: own has no competition \"mlsp-2013-birds\"";
-    assert_eq!((ran.code, ran.last_error_line()), (3, expected));
+    let expected = "read results results.jsonl: line 1: own has no competition \"mlsp-2013-birds\"";
+    assert_refused(&ran, 3, expected);
     fs::write(
         user.here().join("results.jsonl"),
         r#"{"competition": "c", "score": 2, "valid": true}"#,
