@@ -31,7 +31,7 @@ const SLOWER: u32 = 5;
 const GRACE: Duration = Duration::from_secs(20);
 const CPU_GRACE: Duration = Duration::from_secs(2);
 /// The same where a process has loaded the packages before.
-const FORK_GRACE: Duration = Duration::from_secs(1);
+const FORK_GRACE: Duration = Duration::from_millis(300);
 /// The grace of a proposal. Without what ends a wait it may hang, and one that is refused by mistake only stays longer.
 const PROPOSAL_GRACE: Duration = Duration::from_secs(2);
 

@@ -192,7 +192,7 @@ pub struct Warm {
 #[derive(Serialize)]
 struct RunOrder<'a> {
     wall: f64,
-    cpu: u64,
+    cpu: f64,
     output: u64,
     ends: Ends,
     tests: &'a [String],
@@ -315,7 +315,7 @@ impl Warm {
         let recorded = RunRecording::prepare(&self.scratch)?;
         let asked = RunOrder {
             wall: wanted.limits.wall.as_secs_f64(),
-            cpu: wanted.limits.cpu.as_secs(),
+            cpu: wanted.limits.cpu.as_secs_f64(),
             output: wanted.limits.output,
             ends: wanted.ends,
             tests: wanted.tests,
