@@ -36,7 +36,6 @@ mod fix;
 mod flags;
 mod formats;
 mod graphs;
-mod harbor;
 mod help;
 mod image;
 mod input_file;

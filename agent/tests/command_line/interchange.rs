@@ -89,10 +89,25 @@ fn check_inspect_log(user: &User, run: &str, status: &str, fidelity: Option<f64>
     assert_eq!(sample["limit"]["type"] == "message", is_limited);
 }
 
+/// The paths of all files below a directory, sorted, in one text.
+fn files_below(directory: &Path) -> String {
+    let paths = walk(directory).into_iter();
+    let mut paths: Vec<String> = paths
+        .map(|path| path.strip_prefix(directory).unwrap().to_string_lossy().into_owned())
+        .collect();
+    paths.sort();
+    paths.join(" ")
+}
+
+fn walk(directory: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
 /// Each function of a gist without which its test fails is a task: its file lacks the body, its oracle accepts the
 /// solution and no other file.
 #[test]
-fn a_gist_is_exported_as_tasks_of_harbor() {
+fn a_gist_is_exported_as_tasks() {
     let Some(python) = python() else { return };
     let user = User::new();
     user.repository("small", SMALL);
@@ -107,6 +122,7 @@ fn a_gist_is_exported_as_tasks_of_harbor() {
     let exported = user.gistify(&args);
     assert_eq!((exported.code, exported.out.lines().count()), (0, 1), "{}", exported.err);
     assert_eq!(user.gistify(&args).code, 3, "the directory has files");
+    check_openenv_and_swe_bench(&user, &python);
 
     let task = user.here().join("tasks/small-double");
     let manifest: toml::Table = read(&task.join("task.toml")).parse().unwrap();
@@ -142,11 +158,81 @@ fn a_gist_is_exported_as_tasks_of_harbor() {
     }
 }
 
+/// Exports the record `run` in the other two formats of tasks, and compares their files with those of `tasks`.
+fn check_openenv_and_swe_bench(user: &User, python: &str) {
+    let harbor = |path: &str| read(&user.here().join("tasks/small-double").join(path));
+    let (original, emptied) = (harbor("solution/gist.py"), harbor("environment/gist.py"));
+    let task = "tasks/gistify__small-double";
+    for (format, files, parts) in [
+        (
+            "openenv",
+            "Dockerfile README.md __init__.py client.py models.py openenv.yaml pyproject.toml server/__init__.py \
+             server/app.py server/judge.py server/original.py server/tasks.json solution/solve.py \
+             validation/runtime.json"
+                .to_owned(),
+            [
+                ("openenv.yaml", "\nname: gists_small\n"),
+                ("openenv.yaml", "\n      test: 1\n"),
+                ("pyproject.toml", "server = \"gists_small.server.app:main\""),
+                ("server/app.py", "env_name=\"gists_small\""),
+                ("server/original.py", &original),
+                ("Dockerfile", "--python /opt/gist/bin/python 'pytest=="),
+            ],
+        ),
+        (
+            "swe-bench",
+            ["Dockerfile", "eval.sh", "gist.py", "gold.patch", "problem_statement.md", "task.yaml", "test.patch", "tests.json"]
+                .map(|name| format!("{task}/{name}"))
+                .join(" ")
+                .replacen("tasks", "sweb.yaml tasks", 1),
+            [
+                ("sweb.yaml", "datasets: [\"gistify/gists-small\"]\nsplits: [\"test\"]\n"),
+                ("TASK/task.yaml", "\nimage: \"swebench/sweb.eval.x86_64.gistify_1776_small-double:latest\"\n"),
+                ("TASK/task.yaml", "\nrepo: \"small\"\n"),
+                ("TASK/problem_statement.md", "`/testbed/gist.py`"),
+                ("TASK/gist.py", &emptied),
+                ("TASK/eval.sh", "\npython3 -B judge/judge.py judge/original.py gist.py double\n"),
+            ],
+        ),
+    ] {
+        let args = ["export", "run", "--format", format, "-o", format, "--python", python];
+        let exported = user.gistify(&args);
+        assert_eq!(exported.code, 0, "{}", exported.err);
+        let root = user.here().join(format);
+        assert_eq!(files_below(&root), files);
+        for (path, part) in parts {
+            let text = read(&root.join(path.replace("TASK", task)));
+            assert!(text.contains(part), "{path} has no {part}: {text}");
+        }
+        for path in walk(&root) {
+            let marks = ["@NAME@", "@COUNT@", "@PYTHON@", "@INSTALL@", "@FUNCTION@", "@TEST_PATCH@"];
+            assert!(!marks.iter().any(|mark| read(&path).contains(mark)), "{}", path.display());
+        }
+    }
+    let tasks: Value =
+        serde_json::from_str(&read(&user.here().join("openenv/server/tasks.json"))).unwrap();
+    assert_eq!(tasks[0]["gist"], emptied);
+    assert_eq!(tasks[0]["facts"]["function"], "double");
+    assert!(tasks[0]["instruction"].as_str().unwrap().ends_with("the text of the whole file."));
+
+    let task = user.here().join("swe-bench").join(task);
+    let cases: Value = serde_json::from_str(&read(&task.join("tests.json"))).unwrap();
+    let failing = ["gist.py::test_double[1]", "gist.py::test_double[2]", "gist.py"];
+    assert_eq!(cases, json!({ "FAIL_TO_PASS": failing, "PASS_TO_PASS": [] }));
+    for (patch, path, expected) in
+        [("gold.patch", "gist.py", &original), ("test.patch", "judge/original.py", &original)]
+    {
+        let apply = Command::new("git").args(["apply", patch]).current_dir(&task).output().unwrap();
+        assert!(apply.status.success(), "{patch}: {}", String::from_utf8_lossy(&apply.stderr));
+        assert_eq!(&read(&task.join(path)), expected);
+    }
+}
+
 #[test]
-fn a_candidate_of_harbor_does_what_both_runs_of_the_original_do() {
+fn a_candidate_does_what_both_runs_of_the_original_do() {
     let Some(python) = python() else { return };
     let directory = tempfile::tempdir().unwrap();
-    let judge = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/harbor/judge.py");
+    let judge = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/export/judge.py");
     let judged = |rest: &str, own: &str, candidate: &str| {
         let file = |body: &str| format!("def f():\n    return {body}\n");
         fs::write(directory.path().join("original.py"), file(own) + rest).unwrap();

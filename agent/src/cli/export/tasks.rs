@@ -1,10 +1,11 @@
-//! `gistify export --format harbor`: a gist as tasks of Harbor, one for each of its functions.
+//! The tasks of a gist, one for each of its functions, and their oracle.
 //!
 //! A task is the gist without the body of one function, and its oracle is the gist itself. Runs in the sandbox decide which
-//! functions are tasks: an unchanged file would earn the reward of one whose removal changes nothing.
+//! functions are tasks: an unchanged file would earn the reward of one whose removal changes nothing. The files of a task
+//! are the affair of its layout.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -13,9 +14,9 @@ use ::eval::{Evaluation, SourceMap, is_test_path, read};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tools::{Environment, Execution, GIST_NAME, Sandbox, Status, Workspace};
+use tools::{Environment, Execution, GIST_NAME, GitRequest, Sandbox, Status, Workspace, patch_of};
 
-use super::{
+use super::super::{
     Exit, Failure, OrExit,
     input_file::InputFile,
     one_file::{FilePlace, Needs, environment_of_file},
@@ -31,21 +32,52 @@ use crate::{
     writer::TRAJECTORY,
 };
 
-const JUDGE: &str = include_str!("harbor/judge.py");
-const FUNCTIONS: &str = include_str!("harbor/functions.py");
-const TEST: &str = include_str!("harbor/test.sh");
-const SOLVE: &str = include_str!("harbor/solve.sh");
-/// The version of `task.toml`.
-const SCHEMA: &str = "1.4";
+/// The oracle: a program that compares a file with the gist, of which the function alone may differ.
+pub const JUDGE: &str = include_str!("judge.py");
+const FUNCTIONS: &str = include_str!("functions.py");
 
-/// An export of one run.
-pub struct HarborExport<'a> {
+/// Writes the tasks of a gist in one format: the texts of an export's files by their paths.
+pub type TaskLayout = fn(&GistTasks<'_>) -> Result<Vec<(String, String)>, Failure>;
+
+/// An export of one run as tasks.
+pub struct TaskExport<'a> {
     /// The record of `gistify run --standalone`.
     pub run: &'a Path,
     /// The directory of the tasks.
     pub output: &'a Path,
     /// An interpreter with the packages of the gist.
     pub python: Option<&'a Path>,
+    /// The format.
+    pub layout: TaskLayout,
+}
+
+/// A gist and its tasks.
+pub struct GistTasks<'a> {
+    /// The tasks, in the order of the file; there is at least one.
+    pub tasks: Vec<GistTask>,
+    exported: Exported,
+    trials: Trials<'a>,
+    prompts: Prompts,
+}
+
+/// The gist without the body of one function.
+pub struct GistTask {
+    /// Its name among the tasks: small letters, digits and hyphens.
+    pub name: String,
+    /// The file that is given to a solver.
+    pub emptied: String,
+    /// The cases of the file that end as the gist's do.
+    pub passed: Vec<String>,
+    /// The cases of the file that end otherwise; `gist.py`, the whole, is always among them.
+    pub failed: Vec<String>,
+    function: TaskFunction,
+}
+
+impl GistTask {
+    /// The dotted name of the function.
+    pub fn function(&self) -> &str {
+        &self.function.name
+    }
 }
 
 /// A function that may be a task, as `functions.py` prints it.
@@ -58,28 +90,10 @@ struct TaskFunction {
     line: u32,
 }
 
-/// `task.toml`.
+/// The origin and size of a task.
 #[derive(Debug, Serialize)]
-struct Manifest<'a> {
-    schema_version: &'static str,
-    artifacts: [&'static str; 1],
-    task: Package<'a>,
-    metadata: Metadata<'a>,
-    agent: Limits,
-    verifier: Verifier,
-    environment: BuildLimits,
-}
-
-#[derive(Debug, Serialize)]
-struct Package<'a> {
-    name: String,
-    description: String,
-    keywords: [&'a str; 2],
-}
-
-#[derive(Debug, Serialize)]
-struct Metadata<'a> {
-    repository: &'a str,
+pub struct TaskFacts<'a> {
+    repository: String,
     command: &'a str,
     function: &'a str,
     /// The place of the function in the repository.
@@ -87,23 +101,6 @@ struct Metadata<'a> {
     lines: u32,
     gist_lines: usize,
     generator: String,
-}
-
-#[derive(Debug, Serialize)]
-struct Limits {
-    timeout_sec: f64,
-    user: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct Verifier {
-    timeout_sec: f64,
-    environment_mode: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct BuildLimits {
-    build_timeout_sec: f64,
 }
 
 /// The gist of a run, in all its forms.
@@ -167,8 +164,8 @@ impl Exported {
     }
 }
 
-impl HarborExport<'_> {
-    /// Writes the directories, and prints their number.
+impl TaskExport<'_> {
+    /// Writes the files, and prints the number of tasks.
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         let exported = Exported::of(self.run)?;
         let output = RunDirectory::create_at(self.output).or_exit(Exit::Input)?;
@@ -178,41 +175,46 @@ impl HarborExport<'_> {
         let sandbox = around.sandbox()?;
         let progress = ProgressLine::new(around.talk);
         let mut trials = Trials::new(&exported, self.python, around, &*sandbox, &progress)?;
-        let (mut written, mut idle) = (BTreeMap::new(), Vec::new());
+        let (mut tasks, mut names, mut idle) = (Vec::new(), BTreeSet::new(), Vec::new());
         for function in trials.functions()? {
             progress.say(&format!("run it without {}", function.name));
-            let text = trials.emptied(&function.name)?;
-            if trials.is_same(&text, &function.name)? {
+            let emptied = trials.emptied(&function.name)?;
+            let OracleVerdict { is_same, passed, failed } =
+                trials.judge(&emptied, &function.name)?;
+            if is_same {
                 idle.push(function.name);
                 continue;
             }
-            let name = unused_name(&exported.evaluation.repository, &function.name, &written);
-            let files = task_files(&exported, &trials, (&function, text), &name, &prompts)?;
-            for (path, text) in files {
-                let path = output.path().join(&name).join(path);
-                if let Some(parent) = path.parent() {
-                    fs::create_dir_all(parent).or_exit(Exit::Infrastructure)?;
-                }
-                replace(&path, text.as_bytes()).or_exit(Exit::Infrastructure)?;
-            }
-            written.insert(name, function.name);
+            let name = unused_name(&exported.evaluation.repository, &function.name, &names);
+            names.insert(name.clone());
+            tasks.push(GistTask { name, emptied, passed, failed, function });
         }
         progress.clear();
-        if written.is_empty() {
+        if tasks.is_empty() {
             let message = format!(
                 "export {}: its gist has no function without which it does anything else",
                 self.run.display()
             );
             return Err(Failure::new(Exit::Input, message));
         }
+        let gist = GistTasks { tasks, exported, trials, prompts };
+        for (path, text) in (self.layout)(&gist)? {
+            let path = output.path().join(path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).or_exit(Exit::Infrastructure)?;
+            }
+            replace(&path, text.as_bytes()).or_exit(Exit::Infrastructure)?;
+        }
+        let functions: BTreeMap<&str, &str> =
+            gist.tasks.iter().map(|task| (task.name.as_str(), task.function())).collect();
         match around.json {
             true => println!(
                 "{:#}",
-                json!({ "directory": output.path(), "tasks": written, "without_effect": idle })
+                json!({ "directory": output.path(), "tasks": functions, "without_effect": idle })
             ),
             false => {
                 let directory = output.path().display();
-                println!("{} tasks in {directory}", written.len());
+                println!("{} tasks in {directory}", functions.len());
                 if !idle.is_empty() {
                     println!("  no task     {} (it does the same without)", idle.join(", "));
                 }
@@ -220,6 +222,99 @@ impl HarborExport<'_> {
         }
         Ok(Exit::Success)
     }
+}
+
+impl GistTasks<'_> {
+    /// The gist as a file that runs by itself: the solution of each task.
+    pub fn original(&self) -> &str {
+        &self.exported.file
+    }
+
+    /// The version of Python of the gist: `3.12`.
+    pub fn python(&self) -> String {
+        let (major, minor, _) = self.trials.environment.version;
+        format!("{major}.{minor}")
+    }
+
+    /// A name for all tasks together: `gists-shop`.
+    pub fn collection(&self) -> String {
+        hyphenated(&format!("gists {}", project(&self.exported.evaluation.repository)))
+    }
+
+    /// Returns the facts of a task, for its metadata.
+    pub fn facts<'b>(&'b self, task: &'b GistTask) -> TaskFacts<'b> {
+        let origin = self.exported.map.origin(task.function.line);
+        TaskFacts {
+            repository: public_name(&self.exported.evaluation.repository),
+            command: &self.exported.evaluation.command,
+            function: task.function(),
+            origin: origin
+                .map(|place| format!("{}:{}", place.path, place.line))
+                .unwrap_or_default(),
+            lines: task.function.lines,
+            gist_lines: self.exported.gist.lines().count(),
+            generator: format!("gistify {}", env!("CARGO_PKG_VERSION")),
+        }
+    }
+
+    /// Returns the words of a task. `directory` has the file, or is empty where the file is part of an answer.
+    pub fn instruction(&self, task: &GistTask, directory: &str) -> Result<String, Failure> {
+        let facts = self.facts(task);
+        let variables = json!({
+            "repository": facts.repository,
+            "command": facts.command,
+            "function": facts.function,
+            "directory": directory,
+        });
+        self.prompts.render("gist_task.md", variables).or_exit(Exit::Infrastructure)
+    }
+
+    /// Returns the patch by which files with the texts of `before` get those of `after`.
+    ///
+    /// # Errors
+    /// git is missing.
+    pub fn patch(
+        &self,
+        before: &[(&str, &str)],
+        after: &[(&str, &str)],
+    ) -> Result<String, Failure> {
+        let Trials { around, sandbox, workspace, .. } = &self.trials;
+        let root = workspace.directory("patched").or_exit(Exit::Infrastructure)?;
+        for (path, text) in before {
+            fs::write(root.join(path), text).or_exit(Exit::Infrastructure)?;
+        }
+        let scratch = around.scratch()?;
+        let host = &around.host;
+        let request = GitRequest { root: &root, host, sandbox: *sandbox, scratch: &scratch };
+        let texts = after.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+        patch_of(&request, &texts.collect()).map_err(|error| around.stopped(error))
+    }
+
+    /// Returns the packages of the gist as arguments of an installer.
+    pub fn packages(&self) -> String {
+        let quoted = |one: &String| format!("'{}'", one.replace('\'', ""));
+        let packages: Vec<String> = self.trials.needs.dependencies.iter().map(quoted).collect();
+        packages.join(" ")
+    }
+
+    /// Returns an image's file: the version of Python of the gist, its packages, and `last`.
+    pub fn image(&self, directory: &str, last: &str) -> String {
+        let (python, packages) = (self.python(), self.packages());
+        let install = match packages.is_empty() {
+            true => String::new(),
+            false => format!("RUN pip install --no-cache-dir {packages}\n"),
+        };
+        format!("FROM python:{python}-slim\n{install}WORKDIR {directory}\n{last}")
+    }
+}
+
+/// The oracle's verdict on a file.
+struct OracleVerdict {
+    is_same: bool,
+    /// The names of the cases that end as the gist's do.
+    passed: Vec<String>,
+    /// The names of the others; `gist.py`, the whole, is among them unless the file does the same.
+    failed: Vec<String>,
 }
 
 /// Runs of a gist without one of its functions.
@@ -276,7 +371,7 @@ impl<'a> Trials<'a> {
         let found = found.ok_or_else(|| failed("list the functions of the gist", &run))?;
         if let Some(first) = found.first() {
             let original = fs::read_to_string(self.directory.join("original.py"));
-            if !self.is_same(&original.or_exit(Exit::Infrastructure)?, &first.name)? {
+            if !self.judge(&original.or_exit(Exit::Infrastructure)?, &first.name)?.is_same {
                 let message = "the gist does not do twice the same here (see --python)";
                 return Err(Failure::new(Exit::Input, message));
             }
@@ -293,15 +388,20 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// Returns true if a file with this function does what the gist does.
-    fn is_same(&mut self, text: &str, function: &str) -> Result<bool, Failure> {
+    /// Asks the oracle if a file with this function does what the gist does.
+    fn judge(&mut self, text: &str, function: &str) -> Result<OracleVerdict, Failure> {
         fs::write(self.directory.join("candidate.py"), text).or_exit(Exit::Infrastructure)?;
         let run = self.run(&format!("python judge.py original.py candidate.py {function}"))?;
-        match run.status {
-            Status::Exited(0) => Ok(true),
-            Status::Exited(4) => Ok(false),
-            _ => Err(failed(&format!("judge the gist without {function}"), &run)),
-        }
+        let is_same = match run.status {
+            Status::Exited(0) => true,
+            Status::Exited(4) => false,
+            _ => return Err(failed(&format!("judge the gist without {function}"), &run)),
+        };
+        let cases = |sign: &str| {
+            let names = run.stdout.lines().filter_map(|line| line.strip_prefix(sign));
+            names.map(str::to_owned).collect()
+        };
+        Ok(OracleVerdict { is_same, passed: cases("PASSED "), failed: cases("FAILED ") })
     }
 
     fn run(&mut self, command: &str) -> Result<Execution, Failure> {
@@ -313,74 +413,6 @@ impl<'a> Trials<'a> {
 fn failed(what: &str, run: &Execution) -> Failure {
     let last = run.stderr.trim_end().lines().last().unwrap_or_default();
     Failure::new(Exit::Infrastructure, format!("{what}: {:?} {last}", run.status))
-}
-
-/// Returns the files of a task by their paths.
-fn task_files(
-    exported: &Exported,
-    trials: &Trials<'_>,
-    (function, emptied): (&TaskFunction, String),
-    name: &str,
-    prompts: &Prompts,
-) -> Result<Vec<(&'static str, String)>, Failure> {
-    let evaluation = &exported.evaluation;
-    let (repository, command) = (&*public_name(&evaluation.repository), &*evaluation.command);
-    let origin = exported.map.origin(function.line);
-    let manifest = Manifest {
-        schema_version: SCHEMA,
-        artifacts: ["/app/gist.py"],
-        task: Package {
-            name: format!("gistify/{name}"),
-            description: format!("The function {} of a gist", function.name),
-            keywords: ["python", "gist"],
-        },
-        metadata: Metadata {
-            repository,
-            command,
-            function: &function.name,
-            origin: origin
-                .map(|place| format!("{}:{}", place.path, place.line))
-                .unwrap_or_default(),
-            lines: function.lines,
-            gist_lines: exported.gist.lines().count(),
-            generator: format!("gistify {}", env!("CARGO_PKG_VERSION")),
-        },
-        agent: Limits { timeout_sec: 900.0, user: "agent" },
-        // The judge runs files three times, each for at most five minutes.
-        verifier: Verifier { timeout_sec: 960.0, environment_mode: "separate" },
-        environment: BuildLimits { build_timeout_sec: 600.0 },
-    };
-    let instruction =
-        json!({ "repository": repository, "command": command, "function": function.name });
-    let instruction = prompts.render("harbor.md", instruction).or_exit(Exit::Infrastructure)?;
-    let environment = image(
-        trials,
-        "COPY gist.py /app/gist.py\nRUN useradd --create-home agent && chown -R agent /app\n",
-    );
-    Ok(vec![
-        ("task.toml", toml::to_string(&manifest).or_exit(Exit::Infrastructure)?),
-        ("instruction.md", instruction),
-        ("environment/Dockerfile", environment),
-        ("environment/gist.py", emptied),
-        ("solution/solve.sh", SOLVE.to_owned()),
-        ("solution/gist.py", exported.file.clone()),
-        ("tests/Dockerfile", image(trials, "COPY . /tests/\n")),
-        ("tests/test.sh", TEST.replace("@FUNCTION@", &function.name)),
-        ("tests/judge.py", JUDGE.to_owned()),
-        ("tests/original.py", exported.file.clone()),
-    ])
-}
-
-/// Returns an image's file: the version of Python of the gist, its packages, and `last`.
-fn image(trials: &Trials<'_>, last: &str) -> String {
-    let (major, minor, _) = trials.environment.version;
-    let quoted = |one: &String| format!("'{}'", one.replace('\'', ""));
-    let packages: Vec<String> = trials.needs.dependencies.iter().map(quoted).collect();
-    let install = match packages.is_empty() {
-        true => String::new(),
-        false => format!("RUN pip install --no-cache-dir {}\n", packages.join(" ")),
-    };
-    format!("FROM python:{major}.{minor}-slim\n{install}WORKDIR /app\n{last}")
 }
 
 /// Returns a repository's name for others: an address without user and query, a package, or the last directory of a path.
@@ -405,17 +437,26 @@ fn public_name(repository: &str) -> String {
     }
 }
 
-/// Returns the name of a task's directory: small letters, digits and hyphens, and no name that another task has.
-fn unused_name(repository: &str, function: &str, others: &BTreeMap<String, String>) -> String {
+/// Returns the last part of a repository's name.
+fn project(repository: &str) -> String {
     let public = public_name(repository);
-    let project = public.rsplit([':', '/']).next().unwrap_or_default();
+    public.rsplit([':', '/']).next().unwrap_or_default().to_owned()
+}
+
+/// Returns a text in small letters, digits and single hyphens.
+fn hyphenated(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let text: String = format!("{project} {function}").chars().map(plain).collect();
-    let parts: Vec<&str> = text.split('-').filter(|part| !part.is_empty()).collect();
-    let name = if parts.is_empty() { "function".to_owned() } else { parts.join("-") };
+    let text: String = text.chars().map(plain).collect();
+    text.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+/// Returns the name of a task, which no other task has.
+fn unused_name(repository: &str, function: &str, others: &BTreeSet<String>) -> String {
+    let name = hyphenated(&format!("{} {function}", project(repository)));
+    let name = if name.is_empty() { "function".to_owned() } else { name };
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.clone()).chain(numbered);
-    names.find(|name| !others.contains_key(name)).unwrap_or(name)
+    names.find(|name| !others.contains(name)).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -436,11 +477,11 @@ mod tests {
 
     #[test]
     fn names_tasks_apart() {
-        let mut others = BTreeMap::new();
+        let mut others = BTreeSet::new();
         let mut check = |repository: &str, function: &str, expected: &str| {
             let name = unused_name(repository, function, &others);
             assert_eq!(name, expected, "{repository} {function}");
-            others.insert(name, function.to_owned());
+            others.insert(name);
         };
         check("pypi:pkg==1.0", "Cart.total", "pkg-1-0-cart-total");
         check("/home/me/Shop", "Cart.__init__", "shop-cart-init");

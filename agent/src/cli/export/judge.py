@@ -5,8 +5,10 @@
 Of the candidate only the function counts: all else, tests among it, is the original's. Both files run
 alone, in directories of their own, the original twice: words that differ between its runs may be any. They do
 the same if they end with the same exit code and the same cases of pytest, or, where pytest is not used, print
-the same. A file that does not end does never the same. Exits with 0 if they do the same, with 4 if not, and
-with 3 if the original has no such function. REWARD is a file for `{"reward": 0 or 1, "cases": share}`.
+the same. A file that does not end does never the same. Prints `PASSED name` or `FAILED name` for each case,
+by whether it ends the same, and for the whole, which is called gist.py. Exits with 0 if they do the same,
+with 4 if not, and with 3 if the original has no such function. REWARD is a file for
+`{"reward": 0 or 1, "cases": share}`.
 """
 
 import ast
@@ -126,30 +128,32 @@ def ending(text):
         return done.returncode, cases, printed if cases is None else ""
 
 
+def label(group, name, number):
+    """Returns the name of a case as pytest prints it, in one word."""
+    text = "::".join(["gist.py", *group.split(".")[1:], name])
+    return re.sub(r"\s", "_", text) + (f"#{number}" if number > 1 else "")
+
+
 def verdict(original, candidate, name):
-    """Returns the reward, the share of the original's cases with the same outcome, and a sentence."""
+    """Returns true if both do the same, for each case of the original the same, and a sentence."""
     merged = with_function(original, candidate, name)
     if merged is None:
-        return 0, 0.0, f"the file has no function {name}, or is no Python"
+        return False, {}, f"the file has no function {name}, or is no Python"
     first, second, found = ending(original), ending(original), ending(merged)
     if first is None or second is None or found is None:
-        return 0, 0.0, f"{'it' if first and second else 'the original'} does not end within {SECONDS} s"
-    if first[0] != second[0] or list(numbered(first[1] or [])) != list(numbered(second[1] or [])):
-        return 0, 0.0, "the original ends in another way each time"
+        return False, {}, f"{'it' if first and second else 'the original'} does not end within {SECONDS} s"
     # A case that fails twice, in its call and in its teardown, stands twice.
-    own = numbered(found[1] or [])
-    cases = zip(numbered(first[1] or []).items(), numbered(second[1] or []).values())
-    cases = [(key, one, other) for (key, one), other in cases]
-    same = [key for key, one, other in cases if key in own and agrees(one, other, own[key])]
-    is_same = len(same) == len(cases) == len(found[1] or []) and agrees(first[2], second[2], found[2])
-    share = len(same) / len(cases) if cases else float(is_same)
-    if is_same and first[0] == found[0]:
-        return 1, share, "it does the same"
-    if is_same:
-        return 0, share, f"it ends with exit code {found[0]}, not {first[0]}"
-    if cases:
-        return 0, share, f"{len(same)} of {len(cases)} cases end as the original's"
-    return 0, share, "it prints something else"
+    own, one, other = (numbered(cases or []) for _, cases, _ in (found, first, second))
+    if first[0] != second[0] or list(one) != list(other):
+        return False, {}, "the original ends in another way each time"
+    same = {key: key in own and agrees(one[key], other[key], own[key]) for key in one}
+    if len(own) != len(one) or not all(same.values()):
+        return False, same, f"{sum(same.values())} of {len(same)} cases end as the original's"
+    if not agrees(first[2], second[2], found[2]):
+        return False, same, "it prints something else"
+    if first[0] != found[0]:
+        return False, same, f"it ends with exit code {found[0]}, not {first[0]}"
+    return True, same, "it does the same"
 
 
 def main(original, candidate, name, reward=None):
@@ -162,11 +166,14 @@ def main(original, candidate, name, reward=None):
         text = pathlib.Path(candidate).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         text = ""
-    points, share, sentence = verdict(original, text, name)
+    is_same, cases, sentence = verdict(original, text, name)
+    for case, passed in [*((label(*key), same) for key, same in cases.items()), ("gist.py", is_same)]:
+        print("PASSED" if passed else "FAILED", case)
     print(sentence)
     if reward is not None:
-        pathlib.Path(reward).write_text(json.dumps({"reward": points, "cases": share}) + "\n")
-    return 0 if points else 4
+        share = sum(cases.values()) / len(cases) if cases else float(is_same)
+        pathlib.Path(reward).write_text(json.dumps({"reward": int(is_same), "cases": share}) + "\n")
+    return 0 if is_same else 4
 
 
 if __name__ == "__main__":

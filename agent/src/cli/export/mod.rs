@@ -1,5 +1,10 @@
 //! `gistify export`: a run in a format that other programs read.
 
+mod harbor;
+mod open_env;
+mod swe_bench;
+mod tasks;
+
 use std::{
     io::{Cursor, Write},
     path::{Path, PathBuf},
@@ -9,8 +14,9 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
+use self::tasks::{TaskExport, TaskLayout};
 use super::{
-    Exit, Failure, OrExit, destination::check_file, harbor::HarborExport, input_file::InputFile,
+    Exit, Failure, OrExit, destination::check_file, input_file::InputFile,
     surroundings::Surroundings,
 };
 use crate::{
@@ -31,7 +37,7 @@ pub struct ExportCommand {
     format: ExportFormat,
     /// File to write, which is replaced where it exists [default: standard output]; for tasks a directory, which has to
     /// be empty.
-    #[arg(short, long, value_name = "FILE", required_if_eq_any([("format", "inspect"), ("format", "harbor")]))]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// For tasks, an interpreter with the packages that the gist needs [default: an environment
     /// with the packages that the gist's head names].
@@ -48,25 +54,44 @@ enum ExportFormat {
     /// Directories of Harbor tasks: one for each function whose removal changes the result of the gist. The run was made
     /// with --standalone.
     Harbor,
+    /// The same tasks as one environment of OpenEnv, whose server judges answers.
+    #[value(name = "openenv")]
+    OpenEnv,
+    /// The same tasks as a task repository of SWE-bench 5.
+    SweBench,
 }
 
 impl ExportCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
-        if let (ExportFormat::Harbor, Some(output)) = (self.format, &self.output) {
-            let python = self.python.as_deref();
-            return HarborExport { run: &self.run, output, python }.act(around);
-        }
+        let layout: TaskLayout = match self.format {
+            ExportFormat::Atif | ExportFormat::Inspect => return self.export_trajectory(),
+            ExportFormat::Harbor => harbor::files,
+            ExportFormat::OpenEnv => open_env::files,
+            ExportFormat::SweBench => swe_bench::files,
+        };
+        let (output, python) = (self.output()?, self.python.as_deref());
+        TaskExport { run: &self.run, output, python, layout }.act(around)
+    }
+
+    /// Returns the output of a format that is no text.
+    fn output(&self) -> Result<&Path, Failure> {
+        let message = "give the output of this format with --output";
+        self.output.as_deref().ok_or_else(|| Failure::new(Exit::Usage, message))
+    }
+
+    fn export_trajectory(&self) -> Result<Exit, Failure> {
         if self.python.is_some() {
-            let message = "--python is of use with --format harbor alone";
+            let message = "--python is of use with the formats of tasks alone";
             return Err(Failure::new(Exit::Usage, message));
         }
         self.output.as_deref().map_or(Ok(()), |path| check_file(path, true))?;
         let path = if self.run.is_dir() { self.run.join(TRAJECTORY) } else { self.run.clone() };
         let records = read_trajectory(&path).or_exit(Exit::Input)?;
-        let exported = match self.format {
-            ExportFormat::Atif => atif(&records).map(|value| format!("{value:#}\n").into_bytes()),
-            ExportFormat::Inspect => inspect_archive(&records, &path)?,
-            ExportFormat::Harbor => unreachable!("its output is required"),
+        let exported = if self.format == ExportFormat::Inspect {
+            self.output()?;
+            inspect_archive(&records, &path)?
+        } else {
+            atif(&records).map(|value| format!("{value:#}\n").into_bytes())
         };
         let exported = exported.ok_or_else(|| {
             let message = format!(
