@@ -5,6 +5,7 @@
 //! is full, by a fixed rule, and is recorded.
 
 use graph::count_tokens;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tools::Reply;
@@ -39,7 +40,7 @@ pub struct Context {
 }
 
 /// A condensation, as it is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Condensed {
     /// Replies that were cut down, by the ids of their calls.
     pub replies: Vec<String>,

@@ -4,13 +4,14 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::hidden::escaped;
 
 /// One entry of a conversation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub enum Message {
     /// The rules of the whole session.
@@ -46,7 +47,8 @@ impl Message {
 }
 
 /// One answer of a model.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct Answer {
     /// The text beside its calls.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -72,7 +74,7 @@ pub struct Answer {
 }
 
 /// One call of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// Joins the call to its reply.
     pub id: String,
@@ -83,7 +85,8 @@ pub struct ToolCall {
 }
 
 /// The reply to one call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct ToolReply {
     /// The call's id.
     pub id: String,
@@ -109,7 +112,7 @@ impl ToolReply {
 }
 
 /// Tokens of one answer, or of many.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
     /// Tokens read, the cached ones included.
     pub input: u64,

@@ -13,6 +13,7 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ use crate::{
 pub const TRAJECTORY_VERSION: u32 = 1;
 
 /// One line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TrajectoryRecord {
     /// The first line.
@@ -55,7 +56,8 @@ pub enum TrajectoryRecord {
 }
 
 /// The beginning of a session's record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct Start {
     /// Format version, [`TRAJECTORY_VERSION`].
     pub version: u32,
@@ -78,7 +80,8 @@ pub struct Start {
 }
 
 /// The end of a session, and its costs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct End {
     /// The outcome.
     pub outcome: Outcome,
@@ -110,7 +113,7 @@ impl End {
 }
 
 /// The texts that a session turned into vectors.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmbeddingCost {
     /// Tokens of all texts.
     pub tokens: u64,
@@ -122,7 +125,7 @@ pub struct EmbeddingCost {
 pub type EmbeddingAccount = Arc<Mutex<EmbeddingCost>>;
 
 /// The calls of a session that tools refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusals {
     /// All calls.
     pub calls: usize,

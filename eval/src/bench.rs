@@ -16,6 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tools::{
@@ -155,7 +156,7 @@ pub enum BenchEvent<'a> {
 }
 
 /// The result of one attempt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskResult {
     /// The suite.
     pub suite: String,
@@ -206,7 +207,7 @@ fn hash_of(bytes: &[u8]) -> String {
 }
 
 /// Scores, or why there are none.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskOutcome {
     /// It was judged; a quarantined task says so there.

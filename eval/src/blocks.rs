@@ -12,6 +12,7 @@ mod tests;
 
 use ruff_python_parser::{Mode, ParseError, ParseOptions, parse_unchecked};
 use ruff_source_file::LineIndex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::reader::{BlockPlace, BlockScope, Reader};
@@ -127,7 +128,7 @@ pub struct Outline {
 }
 
 /// A syntax error of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SyntaxFault {
     /// 1-based line.
     pub line: u32,

@@ -16,6 +16,8 @@ use ruff_python_ast::{
     visitor::{Visitor, walk_stmt},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     blocks::{Class, Line, Outline, Role},
@@ -67,7 +69,7 @@ pub struct CodebaseLine {
 }
 
 /// Lines of code and tokens of some text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
     /// Physical lines on which a statement or a header starts.
     pub lines: u64,

@@ -8,6 +8,7 @@ mod runs;
 use std::{collections::BTreeMap, fmt, path::Path, time::Instant};
 
 use self::runs::Runs;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{Alone, Candidate, Command, Execution, GistPlace, Internal, Normalizer};
 
@@ -58,7 +59,7 @@ pub struct EvaluateSpec<'a> {
 }
 
 /// The abilities of a gist's writer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WriterAbilities {
     /// A trace of the command.
     pub trace: bool,
@@ -67,7 +68,7 @@ pub struct WriterAbilities {
 }
 
 /// The scores of one gist, each with its evidence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evaluation {
     /// Name of the task.
     pub task: String,
@@ -103,7 +104,7 @@ pub struct Evaluation {
 }
 
 /// Something worth knowing of a gist that decides nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     /// 1-based line of the gist; 0 for the whole.
     pub line: u32,
@@ -147,7 +148,7 @@ impl Evaluation {
 }
 
 /// The summary of a reference beside a score.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReferenceSummary {
     /// Outcomes.
     pub counts: Counts,

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{Pattern, Status};
 
@@ -74,7 +75,7 @@ pub struct ExpectedFailure {
 }
 
 /// Why a task is set aside, decided by reference runs alone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Quarantine {
     /// No case has the same outcome in all runs.

@@ -125,13 +125,13 @@ pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};
 pub use source_map::SourceMap;
 pub use sources::{Sources, read_text};
 pub use statistics::{Interval, Paired};
-pub use store::{Record, StoreError, read, without_temporary_path, write};
+pub use store::{Record, StoreError, VersionedRecord, read, without_temporary_path, write};
 pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};
 pub use tools::{Normalizer, Pattern};
 pub use touched::{Touched, TouchedModule};
 pub use unit::{
-    BenchUnit, Share, UnitError, join_results, missing, planned_tasks, remove_unfinished, share_of,
-    units, write_units,
+    BenchUnit, PlannedTasks, Share, UnitError, join_results, missing, planned_tasks,
+    remove_unfinished, share_of, units, write_units,
 };
 pub use verify::{ForeignLine, Grounded, Linked, Verification};

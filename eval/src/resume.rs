@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tools::Lock;
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// The plan of a bench.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchPlan {
     /// The writers of the gists.
     pub solvers: Vec<String>,

@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{
     Candidate, CandidateSpec, CodeChange, Command, Ends, Execution, GistPlace, Internal, Limits,
@@ -56,7 +57,7 @@ impl Record for Mutants {
 }
 
 /// One mutant of an original.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mutant {
     /// The file.
     pub path: String,
@@ -77,7 +78,7 @@ pub struct Mutant {
 }
 
 /// The mutants of an original that its tests notice, in a gist.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SensitivityRuns {
     /// Mutants that were drawn.
     pub drawn: u64,
@@ -100,7 +101,7 @@ pub struct SensitivityRuns {
 }
 
 /// A mutant that a gist does not notice.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissedMutant {
     /// The mutant.
     #[serde(flatten)]

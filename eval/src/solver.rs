@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{Alone, Command, Environment, GistPlace, Interrupt, Limits, Repository};
 
@@ -66,7 +67,7 @@ pub struct Attempt {
 }
 
 /// The record of an attempt beside its gist.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptRecord {
     /// The end of the attempt, in words.
     pub outcome: String,

@@ -4,12 +4,13 @@
 //! invention. They never use it to count a line as existing.
 
 use graph::{Gist, GistLine, LineOrigin, Place};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::store::Record;
 
 /// Origins of a gist's physical lines.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceMap {
     /// One entry a line of the gist.
     pub lines: Vec<GistLine>,

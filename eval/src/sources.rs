@@ -8,6 +8,7 @@ use std::{
     path::Path,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// The origins of a gist's lines in the original.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sources {
     /// Path and line of each physical line of the gist: from its writer, or else from the scorers.
     pub lines: Vec<Option<(String, u32)>>,

@@ -3,10 +3,11 @@
 //! Every result depends on its numbers alone: resampling draws from a generator with a fixed seed,
 //! so that the same results give the same bytes. It knows nothing of tasks or gists.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A 95% interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Its lower end.
     pub low: f64,
@@ -15,7 +16,7 @@ pub struct Interval {
 }
 
 /// Two samples over the same tasks, compared task by task.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Paired {
     /// Tasks that both have a value for.
     pub tasks: u64,

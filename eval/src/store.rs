@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::json_lines::json_fault;
@@ -76,11 +77,21 @@ impl Record for graph::Plan {
     const VERSION: u32 = 1;
 }
 
-#[derive(Serialize)]
-struct Written<'a, T> {
+/// A record as it is written: beside its content it has the version of its format.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[schemars(inline, rename = "{T}")]
+pub struct VersionedRecord<'a, T: Record> {
+    #[schemars(extend("const" = T::VERSION))]
     version: u32,
     #[serde(flatten)]
     record: &'a T,
+}
+
+impl<'a, T: Record> VersionedRecord<'a, T> {
+    /// A record with the version of its type.
+    pub fn of(record: &'a T) -> Self {
+        Self { version: T::VERSION, record }
+    }
 }
 
 #[derive(Deserialize)]
@@ -94,7 +105,7 @@ struct Head {
 /// # Errors
 /// When the file cannot be written; an older record is then still there.
 pub fn write<T: Record>(path: &Path, record: &T) -> Result<(), StoreError> {
-    let text = serde_json::to_string_pretty(&Written { version: T::VERSION, record })
+    let text = serde_json::to_string_pretty(&VersionedRecord::of(record))
         .map_err(|error| damaged(path, &error))?;
     write_bytes(path, text.as_bytes())
 }

@@ -15,6 +15,7 @@ use std::{
 };
 
 use self::file::{SuiteFile, value_error};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Tasks that belong together.
@@ -27,7 +28,7 @@ pub struct Suite {
 }
 
 /// One command on one snapshot of a repository.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
     /// Unique in its suite.
     pub id: String,
@@ -69,7 +70,7 @@ pub struct Task {
 }
 
 /// Numbers of cases by outcome.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// Passed.
     pub passed: u32,
@@ -82,7 +83,7 @@ pub struct Counts {
 }
 
 /// Measured below the repository's root, import time excluded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difficulty {
     /// Function calls.
     pub calls: u64,
@@ -105,7 +106,7 @@ pub struct Difficulty {
 }
 
 /// One exact replacement in a file of the repository.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mutation {
     /// Path relative to the root.

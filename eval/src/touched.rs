@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use graph::{Graph, Trace};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{codebase::Codebase, store::Record};
 
 /// The modules that a command touches.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Touched {
     /// The executed modules, by path; if there are many, those that the tests executed.
     pub modules: Vec<TouchedModule>,
@@ -22,7 +23,7 @@ pub struct Touched {
 }
 
 /// One module.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TouchedModule {
     /// Its path.
     pub path: String,

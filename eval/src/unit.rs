@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// One attempt that a worker makes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BenchUnit {
     /// Its name: the directory of its result below `tasks`.
     pub id: String,
@@ -35,8 +36,8 @@ pub struct BenchUnit {
 }
 
 /// All that a worker needs of the suites.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct PlannedTasks {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedTasks {
     tasks: Vec<Task>,
 }
 

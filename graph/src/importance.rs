@@ -6,6 +6,7 @@
 
 use petgraph::graph::{DiGraph, NodeIndex};
 use rustc_hash::{FxHashMap, FxHashSet};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -35,7 +36,7 @@ const FULL_DOC: f64 = 500.0;
 const HALF_LIFE: f64 = 180.0;
 
 /// Weight of each feature; zero switches it off. The paper sets all to one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Weights {
     /// Centrality among the imports.

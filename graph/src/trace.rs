@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use ruff_text_size::{TextRange, TextSize};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{pythons::Pythons, slice::Place, source::Source};
@@ -15,7 +16,7 @@ use crate::{pythons::Pythons, slice::Place, source::Source};
 pub const TRACE_VERSION: u32 = 2;
 
 /// Everything that one traced run says about a repository.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trace {
     /// Format version, [`TRACE_VERSION`].
     pub version: u32,
@@ -65,7 +66,7 @@ pub struct Trace {
 }
 
 /// The entry point of a console script.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsoleScript {
     /// Name of the script.
     pub script: String,
@@ -76,7 +77,7 @@ pub struct ConsoleScript {
 }
 
 /// One internal file.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileTrace {
     /// Relative path.
     pub path: String,
@@ -114,7 +115,18 @@ pub struct FileTrace {
 
 /// When something ran.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum TracePhase {
@@ -127,7 +139,9 @@ pub enum TracePhase {
 }
 
 /// A function that was entered.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct FunctionTrace {
     /// `co_firstlineno`: the line of the first decorator, or of `def`.
     pub line: u32,
@@ -146,7 +160,7 @@ pub struct FunctionTrace {
 }
 
 /// A line of module code on the clock of the run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModuleLine {
     /// 1-based line.
     pub line: u32,
@@ -157,7 +171,7 @@ pub struct ModuleLine {
 }
 
 /// The globals of a module at the end of the run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModuleSnapshot {
     /// Relative path of its file; empty for a namespace package.
     pub path: String,
@@ -166,7 +180,7 @@ pub struct ModuleSnapshot {
 }
 
 /// The value of a global name, observed without executing any code of the object.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
     /// A module, by its `__name__`.
@@ -180,7 +194,7 @@ pub enum Value {
 }
 
 /// A fixture that the collected tests request, directly or through others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fixture {
     /// The name under which it is requested.
     pub name: String,
@@ -191,7 +205,7 @@ pub struct Fixture {
 }
 
 /// The imports and names of executed code without a file, and the names in pickles.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Generated {
     /// Modules it imported, internal ones only, sorted.
     pub imports: Vec<String>,

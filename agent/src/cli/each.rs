@@ -19,8 +19,8 @@ use std::{
 use ::eval::{Task, TaskContext};
 use clap::ValueEnum;
 use graph::Graph;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tools::{CaseReport, Forks, Session, TestId, ToolError, Workspace};
 
 use super::{
@@ -68,8 +68,9 @@ pub struct Each<'a> {
 }
 
 /// The first line of an index: the work that its rows are of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct IndexHead {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IndexHead {
+    #[schemars(extend("const" = VERSION))]
     version: u32,
     gistify: String,
     repository: String,
@@ -80,8 +81,8 @@ struct IndexHead {
 }
 
 /// The gist of one test: a line of an index.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct EachRow {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EachRow {
     /// Its node id, without parameters.
     test: String,
     /// The command of the gist's run on the original.
@@ -103,8 +104,33 @@ struct EachRow {
     seconds: f64,
 }
 
+/// A line of an index.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "its schema is all that is asked of it")]
+pub enum EachLine {
+    /// The first.
+    Head(IndexHead),
+    /// Any other.
+    Row(EachRow),
+}
+
+/// The result of all tests as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct EachOutput<'a> {
+    tests: usize,
+    same: usize,
+    different: usize,
+    none: usize,
+    /// Gists that this run made.
+    made: usize,
+    seconds: f64,
+    index: &'a Path,
+    rows: &'a [EachRow],
+}
+
 /// The result for one test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum EachOutcome {
     /// A cold run of the gist does what the test alone does on the original.
@@ -250,11 +276,16 @@ impl Each<'_> {
         let rate = made as f64 * 60.0 / seconds.max(1e-6);
         let index = self.directory.join(INDEX);
         if printed == Printed::Json {
-            let text = json!({
-                "tests": all, "same": same, "different": different, "none": none, "made": made,
-                "seconds": seconds, "index": index, "rows": rows,
+            super::output::json(&EachOutput {
+                tests: all,
+                same,
+                different,
+                none,
+                made,
+                seconds,
+                index: &index,
+                rows,
             });
-            println!("{text:#}");
             return Ok(());
         }
         println!(

@@ -1,10 +1,11 @@
 //! `gistify eval`: the verdict on a gist that exists, whoever wrote it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use ::eval::{Submission, WriterAbilities, read_gist};
+use ::eval::{Evaluation, Submission, VersionedRecord, WriterAbilities, read_gist};
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use tools::{Workspace, without_mark};
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
     progress::ProgressLine,
     surroundings::Surroundings,
     target::{Judged, MutantsFlag, TargetFlags, given_paths},
-    verdict::{self, scores, verdict},
+    verdict::{self, verdict},
 };
 
 #[derive(Debug, Args)]
@@ -38,6 +39,13 @@ pub struct Eval {
     output: Option<PathBuf>,
     #[command(flatten)]
     format: FormatChoice,
+}
+
+/// The result as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct EvalOutput<'a> {
+    gist: &'a Path,
+    scores: VersionedRecord<'a, Evaluation>,
 }
 
 impl Eval {
@@ -74,7 +82,8 @@ impl Eval {
         }
         match self.format.printed(around) {
             Printed::Json => {
-                println!("{:#}", json!({ "gist": self.gist, "scores": scores(&evaluation) }));
+                let scores = VersionedRecord::of(&evaluation);
+                super::output::json(&EvalOutput { gist: &self.gist, scores });
             }
             Printed::Checked(format) => {
                 print!("{}", format.write(&[Checked::of_evaluation(&evaluation, &self.gist)]));

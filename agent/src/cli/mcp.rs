@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ::eval::{Submission, WriterAbilities as Abilities};
+use ::eval::{Submission, VersionedRecord, WriterAbilities as Abilities};
 use clap::Args;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -202,8 +202,7 @@ fn write_gist(around: &Surroundings, target: &TargetFlags) -> Result<String, Fai
         effort: Some(writer.effort(&end, &session)),
     };
     let evaluation = opened.judge(around, &session.workspace, &judged, &|_| ())?;
-    let scores = super::verdict::scores(&evaluation);
-    Ok(json!({ "gist": gist.text, "scores": scores }).to_string())
+    Ok(json!({ "gist": gist.text, "scores": VersionedRecord::of(&evaluation) }).to_string())
 }
 
 fn call(
@@ -249,7 +248,7 @@ fn evaluate(
         effort: None,
     };
     match opened.judge(around, &session.workspace, &judged, &|_| ()) {
-        Ok(evaluation) => Ok(super::verdict::scores(&evaluation).to_string()),
+        Ok(evaluation) => Ok(json!(VersionedRecord::of(&evaluation)).to_string()),
         Err(failure) => Err(failure.message()),
     }
 }

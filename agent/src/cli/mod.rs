@@ -58,6 +58,7 @@ mod repro;
 mod row_work;
 mod run;
 mod scaffolds;
+mod schema;
 mod sharing;
 mod signals;
 mod solve;
@@ -212,6 +213,8 @@ enum Action {
     Image(image::Image),
     /// List or delete the files of the cache.
     Cache(cache::CacheCommand),
+    /// Print the JSON schema of a file that gistify writes.
+    Schema(schema::SchemaCommand),
     /// Print a completion script for a shell.
     Completion(completion::Completion),
     /// Print the manual page.
@@ -390,6 +393,7 @@ fn act(cli: Cli) -> Result<Exit, Failure> {
         Action::Doctor(doctor) => doctor.act(&around),
         Action::Image(image) => image.act(&around),
         Action::Cache(cache) => cache.act(&around),
+        Action::Schema(schema) => schema.act(&around),
         Action::Completion(completion) => completion.act(),
         Action::Man(man) => man.act(),
         Action::Help(help) => help.act(),

@@ -12,6 +12,8 @@ use std::{
     io::{self, ErrorKind, Write},
 };
 
+use serde::Serialize;
+
 use crate::hidden::escaped;
 
 macro_rules! print {
@@ -45,6 +47,15 @@ pub fn styled(text: &str) {
     {
         panic!("write to standard output: {error}");
     }
+}
+
+/// Writes a value to standard output as JSON.
+///
+/// # Panics
+/// As for [`out`].
+pub fn json(value: &impl Serialize) {
+    let text = serde_json::to_string_pretty(value).expect("texts and numbers serialise");
+    out(format_args!("{text}\n"));
 }
 
 /// Writes a line to standard error; where that fails there is nobody left to tell.

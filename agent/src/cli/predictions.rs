@@ -5,7 +5,8 @@ use std::{fs, path::PathBuf};
 
 use ::eval::{TaskOutcome, read_result};
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tools::Command;
 
 use super::{Exit, Failure, OrExit, tables::rows};
@@ -22,6 +23,17 @@ pub struct Predictions {
     repetition: u32,
 }
 
+/// A prediction in SWE-bench's form.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub struct PredictionRow {
+    /// The row, or the task.
+    pub instance_id: String,
+    /// The maker of the patch.
+    pub model_name_or_path: String,
+    /// The patch.
+    pub model_patch: Option<String>,
+}
+
 impl Predictions {
     pub fn act(self) -> Result<Exit, Failure> {
         let (rows, _) = rows(&self.directory)?;
@@ -36,12 +48,12 @@ impl Predictions {
             let Ok(text) = fs::read_to_string(record.join(tools::GIST_NAME)) else { continue };
             let command = Command::parse(&judged.command).or_exit(Exit::Input)?;
             let path = judged.place.gist_path(&command);
-            let prediction = json!({
-                "instance_id": row.task,
-                "model_name_or_path": row.solver,
-                "model_patch": patch(&path, &text),
-            });
-            println!("{prediction}");
+            let prediction = PredictionRow {
+                instance_id: row.task,
+                model_name_or_path: row.solver,
+                model_patch: Some(patch(&path, &text)),
+            };
+            println!("{}", serde_json::to_string(&prediction).or_exit(Exit::Infrastructure)?);
         }
         Ok(Exit::Success)
     }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 use tools::{
     Repro, ReproHead, ReproRequest, Same, Session, ToolError, project, reproduce, require_failure,
 };
@@ -63,6 +63,31 @@ pub struct ReproCommand {
     allow_secrets: bool,
     #[command(flatten)]
     format: FormatChoice,
+}
+
+/// All that is known of a repro, as `scores.json` has it.
+#[derive(Serialize, JsonSchema)]
+pub struct ReproScores<'a> {
+    #[schemars(extend("const" = VERSION))]
+    version: u32,
+    #[schemars(extend("const" = "repro"))]
+    kind: &'static str,
+    repository: &'a str,
+    command: String,
+    lines: usize,
+    /// Lines of all Python files of the repository.
+    repository_lines: usize,
+    interpreter: &'a Path,
+    #[serde(flatten)]
+    repro: &'a Repro,
+}
+
+/// The result as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct ReproOutput<'a> {
+    repro: &'a Path,
+    record: &'a Path,
+    scores: &'a ReproScores<'a>,
 }
 
 /// The part of a failure that stays.
@@ -150,8 +175,11 @@ impl ReproCommand {
                 print!("{}", markdown_block(&shared(&session, &repro, &head, &licences(root))));
             }
             Printed::Json => {
-                let printed = json!({ "repro": output, "record": record.path(), "scores": scores });
-                println!("{printed:#}");
+                super::output::json(&ReproOutput {
+                    repro: &output,
+                    record: record.path(),
+                    scores: &scores,
+                });
             }
             Printed::Checked(format) => {
                 let name = (session.command.to_string(), session.repository.label.as_str());
@@ -238,22 +266,8 @@ fn revision(root: &Path) -> Option<String> {
     is_hash.then(|| hash[..12].to_owned())
 }
 
-/// All that is known of a repro, as it is stored.
-fn scores(session: &Session, repro: &Repro) -> Value {
-    #[derive(Serialize)]
-    struct Scores<'a> {
-        version: u32,
-        kind: &'static str,
-        repository: &'a str,
-        command: String,
-        lines: usize,
-        /// Lines of all Python files of the repository.
-        repository_lines: usize,
-        interpreter: &'a Path,
-        #[serde(flatten)]
-        repro: &'a Repro,
-    }
-    let scores = Scores {
+fn scores<'a>(session: &'a Session, repro: &'a Repro) -> ReproScores<'a> {
+    ReproScores {
         version: VERSION,
         kind: "repro",
         repository: &session.repository.label,
@@ -262,8 +276,7 @@ fn scores(session: &Session, repro: &Repro) -> Value {
         repository_lines: python_lines(session),
         interpreter: &session.environment.python,
         repro,
-    };
-    serde_json::to_value(&scores).unwrap_or_default()
+    }
 }
 
 /// The lines of all Python files of a session's repository; of those that cannot be read, none.

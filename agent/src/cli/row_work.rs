@@ -1,4 +1,5 @@
-//! Rows of a file: the choice among them, the work on them by several threads, and their writing.
+//! Rows of a file: the choice among them, the work on them by several threads, and their writing;
+//! the writing of whole files of JSON beside them.
 
 use std::{
     fs,
@@ -103,6 +104,12 @@ pub fn keep_settings(path: &Path, settings: &Value) -> Result<(), Failure> {
         fs::create_dir_all(parent).or_exit(Exit::Input)?;
     }
     replace(path, format!("{settings:#}\n").as_bytes()).or_exit(Exit::Input)
+}
+
+/// Writes a value as JSON.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).or_exit(Exit::Infrastructure)?;
+    replace(path, format!("{text}\n").as_bytes()).or_exit(Exit::Input)
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ::eval::Submission;
+use ::eval::{Evaluation, Submission, VersionedRecord};
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use tools::{Findings, GIST_NAME, Reuse, Session, ToolError, alone, standalone, with_mark};
 
 use super::{
@@ -19,7 +20,7 @@ use super::{
     repro::head,
     surroundings::Surroundings,
     target::{Judged, MutantsFlag, TargetFlags, given_paths},
-    verdict::{self, scores, verdict},
+    verdict::{self, verdict},
     writing::Writing,
 };
 use crate::{
@@ -72,6 +73,17 @@ pub struct Run {
     explain: bool,
     #[command(flatten)]
     format: FormatChoice,
+}
+
+/// The result as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct RunOutput<'a> {
+    outcome: &'a Outcome,
+    gist: &'a Path,
+    record: &'a Path,
+    /// The earlier trace of the command, if one was looked for.
+    trace: Option<&'a Reuse>,
+    scores: VersionedRecord<'a, Evaluation>,
 }
 
 impl Run {
@@ -192,9 +204,13 @@ impl Run {
             .or_exit(Exit::Infrastructure)?;
         match printed {
             Printed::Json => {
-                let scores = scores(&evaluation);
-                let printed = json!({ "outcome": end.outcome, "gist": output, "record": record.path(), "trace": findings.reuse, "scores": scores });
-                println!("{printed:#}");
+                super::output::json(&RunOutput {
+                    outcome: &end.outcome,
+                    gist: output,
+                    record: record.path(),
+                    trace: findings.reuse.as_ref(),
+                    scores: VersionedRecord::of(&evaluation),
+                });
             }
             Printed::Checked(format) => {
                 print!("{}", format.write(&[Checked::of_evaluation(&evaluation, output)]));

@@ -8,10 +8,12 @@ use std::{
 };
 
 use ::eval::{
-    AnswerClass, AnswerJudgement, CriteriaScript, Effort, JudgedTask, QueryAnswer, QueryBed,
-    QueryContext, QuerySolver, judge_answer,
+    AnswerClass, AnswerJudgement, CriteriaScript, Effort, JudgedTask, QUERY_VERDICT_VERSION,
+    QueryAnswer, QueryBed, QueryContext, QuerySolver, judge_answer,
 };
 use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 use tools::{Outputs, QueryInput, Workspace};
 
@@ -73,6 +75,21 @@ pub struct QueryFlags {
     /// Wall-clock seconds for a task [default: the suite's, or session.seconds].
     #[arg(long, value_name = "N")]
     seconds: Option<u32>,
+}
+
+/// The result, as a record has it.
+#[derive(Serialize, JsonSchema)]
+pub struct SolvedAnswer<'a> {
+    #[schemars(extend("const" = QUERY_VERDICT_VERSION))]
+    version: u32,
+    /// The end of the work, in words.
+    outcome: &'a str,
+    /// True if the files are all there and can be read.
+    completed: bool,
+    /// True if the criteria say that they are right.
+    passed: bool,
+    judgement: &'a AnswerJudgement,
+    effort: Option<&'a Effort>,
 }
 
 /// The name of the result in a record.
@@ -193,14 +210,14 @@ impl Solve {
         if kept {
             self.write_outputs(&outputs, &judged)?;
         }
-        let result = json!({
-            "version": ::eval::QUERY_VERDICT_VERSION,
-            "outcome": outcome,
-            "completed": kept,
-            "passed": judged.class == AnswerClass::Passed,
-            "judgement": judged,
-            "effort": effort,
-        });
+        let result = SolvedAnswer {
+            version: QUERY_VERDICT_VERSION,
+            outcome: &outcome,
+            completed: kept,
+            passed: judged.class == AnswerClass::Passed,
+            judgement: &judged,
+            effort: effort.as_ref(),
+        };
         record.write_json(ANSWER, &result).or_exit(Exit::Infrastructure)?;
         let output = kept.then_some(&self.output);
         if around.json {

@@ -4,9 +4,8 @@ use std::{fmt::Write, path::Path};
 
 use ::eval::{
     Evaluation, ForeignLine, LinesOfExecuted, Measure, MeasureUnit, OutcomeDifference,
-    OutcomeDifferenceKind, Quarantine, Record, Score, SyntaxFault,
+    OutcomeDifferenceKind, Quarantine, Score, SyntaxFault,
 };
-use serde_json::Value;
 
 use super::{Exit, bar::Requirement, progress::printable};
 
@@ -94,15 +93,6 @@ pub fn exit(evaluation: &Evaluation, required: Requirement) -> Exit {
         // Nothing can be said of the gist, because nothing can be said of the command.
         None => Exit::Input,
     }
-}
-
-/// All scores, as they are stored.
-pub fn scores(evaluation: &Evaluation) -> Value {
-    let mut scores = serde_json::to_value(evaluation).unwrap_or_default();
-    if let Some(scores) = scores.as_object_mut() {
-        scores.insert("version".to_owned(), Evaluation::VERSION.into());
-    }
-    scores
 }
 
 fn opening(text: &mut String, evaluation: &Evaluation, gist: &Path, color: bool) {

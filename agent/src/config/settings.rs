@@ -6,11 +6,12 @@
 use std::{fmt, path::PathBuf, time::Duration};
 
 use graph::Weights;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{GistPlace, Limits};
 
 /// All settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The writer of the gist, and its tools.
@@ -40,7 +41,7 @@ pub struct Settings {
 }
 
 /// The writer of the gist, and its tools.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct WriterSettings {
@@ -75,7 +76,7 @@ impl WriterSettings {
 }
 
 /// The extent to which the slicer's gists are made smaller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Minimize {
     /// As small as its own runs teach.
@@ -85,7 +86,7 @@ pub enum Minimize {
 }
 
 /// The instruction that a writer receives first (Gistify, section 4.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// Nothing in particular.
@@ -97,7 +98,7 @@ pub enum Strategy {
 }
 
 /// The description of the repository that a writer receives at the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
     /// Nothing.
@@ -113,7 +114,7 @@ pub enum Opening {
 }
 
 /// The form of a writer's answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerForm {
     /// By calls of tools.
@@ -123,7 +124,7 @@ pub enum AnswerForm {
 }
 
 /// The messages that a model sees in a long session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct ContextSettings {
@@ -135,7 +136,7 @@ pub struct ContextSettings {
 }
 
 /// The measure by which parts of documents are ranked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RankedBy {
     /// The words that they share with a question.
@@ -145,7 +146,7 @@ pub enum RankedBy {
 }
 
 /// The requests to models.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct ModelSettings {
@@ -171,7 +172,7 @@ pub struct ModelSettings {
 }
 
 /// The protocol used with a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtocolChoice {
     /// The protocol of its entry.
@@ -185,7 +186,7 @@ pub enum ProtocolChoice {
 }
 
 /// The way in which tools are called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCalls {
     /// As the provider's entry says, and by text where it refuses tools.
@@ -197,7 +198,7 @@ pub enum ToolCalls {
 }
 
 /// Bounds on one session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct SessionLimits {
@@ -209,7 +210,7 @@ pub struct SessionLimits {
 }
 
 /// Bounds on each run of the command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct CommandSettings {
@@ -224,7 +225,7 @@ pub struct CommandSettings {
 }
 
 /// The sandbox of everything that is executed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct SandboxSettings {
@@ -235,7 +236,7 @@ pub struct SandboxSettings {
 }
 
 /// The kind of a sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxKind {
     /// The first of bubblewrap and namespaces that can be had.
@@ -277,7 +278,7 @@ impl fmt::Display for SandboxKind {
 }
 
 /// The reference runs of the original.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct ReferenceSettings {
@@ -285,7 +286,7 @@ pub struct ReferenceSettings {
 }
 
 /// The destination of the gist.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct GistSettings {
@@ -295,7 +296,7 @@ pub struct GistSettings {
 }
 
 /// The repair of issues.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct FixSettings {
@@ -304,7 +305,7 @@ pub struct FixSettings {
 }
 
 /// The interpreter and packages of the command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct EnvironmentSettings {
@@ -315,7 +316,7 @@ pub struct EnvironmentSettings {
 }
 
 /// The graphs of repositories.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct GraphSettings {
@@ -324,7 +325,7 @@ pub struct GraphSettings {
 }
 
 /// The runs of suites.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct BenchSettings {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -52,7 +53,7 @@ pub struct SearchJudgement {
 }
 
 /// The effort of an analyst.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct AnalystEffort {
     /// Requests to a model.
     pub requests: u32,

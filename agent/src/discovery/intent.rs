@@ -6,6 +6,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::terms::{is_stop_word, term, words};
@@ -20,7 +21,7 @@ pub struct TaskDefinition {
 }
 
 /// The intent of a task.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskIntent {
     /// Names in it.
     #[serde(default)]

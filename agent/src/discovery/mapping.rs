@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 
 use graph::{BuildOptions, EntityKind, Focus, GraphCache, History, RankOptions, Texts, rank};
+use schemars::JsonSchema;
 use serde::Serialize;
 use tools::Repository;
 
 use super::terms::{has_terms, terms};
 
 /// The result of opening a repository.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Validation {
     /// True if it could be opened.
     pub opened: bool,
@@ -25,7 +26,7 @@ pub struct Validation {
 }
 
 /// The map of a repository.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RepositoryMap {
     /// Content hash over its files.
     pub fingerprint: String,

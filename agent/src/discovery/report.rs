@@ -1,7 +1,11 @@
 //! The result of a search: the JSON of Listing 2 with what our search knows besides, and the same as text.
 
-use std::fmt::{self, Write};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write},
+};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 use super::{
@@ -15,7 +19,7 @@ use super::{
 pub const REPORT_VERSION: u32 = 1;
 
 /// The result of a search.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FindReport {
     /// The version of this form.
     pub version: u32,
@@ -42,7 +46,7 @@ pub struct FindReport {
 }
 
 /// One repository of the ranking. The first eight fields are those of Listing 2.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RankedRepository {
     /// Its rank, from 1.
     pub rank: usize,
@@ -87,6 +91,16 @@ impl Serialize for StarCount {
             Some(stars) => serializer.serialize_u64(stars),
             None => serializer.serialize_str("N/A"),
         }
+    }
+}
+
+impl JsonSchema for StarCount {
+    fn schema_name() -> Cow<'static, str> {
+        "StarCount".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "const": "N/A" }] })
     }
 }
 

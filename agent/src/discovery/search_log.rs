@@ -2,10 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The phases of a search, in order (RepoMaster, Listing 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchPhase {
     /// The task and the criteria for repositories.
@@ -34,7 +35,7 @@ impl SearchPhase {
 }
 
 /// A phase with its lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PhaseLog {
     /// The phase.
     pub phase: SearchPhase,

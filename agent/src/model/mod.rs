@@ -39,6 +39,7 @@ pub use resumed::Resumed;
 pub use retry::retry_after;
 pub use scripted::Scripted;
 pub use supply::{Access, ModelSupply, SupplyError};
+pub use tape::Exchange;
 pub use wire::said;
 
 /// Answers conversations.

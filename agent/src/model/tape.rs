@@ -12,6 +12,7 @@ use std::{
     sync::Mutex,
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{retry::ExchangeFailure, wire::Received};
@@ -32,7 +33,7 @@ pub enum Tape {
 }
 
 /// One exchange. Bodies are text wherever they are UTF-8, which all of ours are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
     version: u32,
     request: String,

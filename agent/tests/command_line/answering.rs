@@ -164,6 +164,7 @@ fn a_task_is_solved_by_writing_running_and_mending() {
     // A directory that has files is not written into unasked.
     let again = solve(&user, &python, &model, &["-o", "out"]);
     assert_refused(&again, 3, "output out is not empty");
+    super::schemas::validate(&user.here());
 }
 
 #[test]

@@ -120,6 +120,7 @@ fn functions_with_tests_become_problems() {
         serde_json::from_str(&read(&user.here().join("built/schema.json"))).unwrap();
     let described = schema["properties"].as_object().unwrap();
     assert!(words.as_object().unwrap().keys().all(|key| described.contains_key(key)));
+    super::schemas::validate(&user.here());
 }
 
 #[test]
@@ -268,6 +269,7 @@ fn rounds_of_debugging_mend_what_they_can() {
     for told in ["AssertionError,1,1,1", "syntax error,1,1,0", "NameError,2,1,0"] {
         assert!(ran.out.contains(told), "{told}: {}", ran.out);
     }
+    super::schemas::validate(&user.here());
 }
 
 /// A model that writes tests: some good, one wrong, one that calls nothing, one broken, one that raises, one by chance.
@@ -404,6 +406,7 @@ fn a_data_set_is_the_same_for_the_same_seed() {
         let function = lines[line("line") - 1..line("end_line")].join("\n");
         assert!(function.ends_with(row["completion"].as_str().unwrap()), "{row}");
     }
+    super::schemas::validate(&user.here());
 }
 
 #[test]

@@ -35,6 +35,7 @@ mod reports;
 mod repro;
 mod resolving;
 mod scaffolds;
+mod schemas;
 #[path = "../providers/server.rs"]
 #[allow(dead_code, reason = "some of what it does is for other tests")]
 mod server;

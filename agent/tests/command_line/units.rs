@@ -201,4 +201,5 @@ fn units_are_made_once_whoever_takes_them_and_wherever() {
     let ran = user.gistify(&["bench", "work", "run", "--shard", "1/1"]);
     assert_eq!(ran.code, 3, "{}", ran.err);
     assert!(ran.err.contains("its tasks are not those of its plan"), "{}", ran.err);
+    super::schemas::validate(&user.here());
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use tools::is_inside;
@@ -12,7 +13,7 @@ use tools::is_inside;
 use crate::json_lines::{MalformedRow, json_fault, read_json_lines};
 
 /// An issue, the repository at its commit, and the true patch and the tests where they are known.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueRow {
     /// The id of the row.
     pub instance_id: String,
@@ -38,6 +39,7 @@ pub struct IssueRow {
         serialize_with = "write_names",
         deserialize_with = "read_names"
     )]
+    #[schemars(with = "String")]
     pub fail_to_pass: Vec<String>,
     /// The tests that pass with and without it.
     #[serde(
@@ -46,6 +48,7 @@ pub struct IssueRow {
         serialize_with = "write_names",
         deserialize_with = "read_names"
     )]
+    #[schemars(with = "String")]
     pub pass_to_pass: Vec<String>,
     /// The release that is the base, in the place of a commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +56,7 @@ pub struct IssueRow {
 }
 
 /// A release as the base of a row, with the environment of its tests.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowRelease {
     /// The name of the package.
     pub package: String,

@@ -2,6 +2,7 @@
 //!
 //! A repair that a failure of the machine or the provider ended is counted apart: it is no patch that failed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::PatchCheck;
 
@@ -15,7 +16,7 @@ use crate::{json_lines::MalformedRow, report::Table, scorers::Effort};
 pub const REPAIR_VERSION: u32 = 2;
 
 /// The result of one repair.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RepairResult {
     /// [`REPAIR_VERSION`].
     pub version: u32,
@@ -37,7 +38,7 @@ pub struct RepairResult {
 }
 
 /// The result of one row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueResult {
     /// The id of the row.
     pub instance_id: String,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{PatchCheck, Status, UnifiedDiff, normal_patch};
 
@@ -23,7 +24,9 @@ pub const ISSUE_VERDICT_VERSION: u32 = 2;
 const NAMED: usize = 10;
 
 /// The class of a patch for an issue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolvedClass {
     /// All tests that must change pass, and so do those that must stay.
@@ -91,7 +94,7 @@ impl ResolvedClass {
 }
 
 /// The number of tests that pass, and of all. Tests that were not run have neither passed nor failed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestShare {
     /// Tests that pass; `None` if they were not run.
     pub passed: Option<usize>,
@@ -107,7 +110,7 @@ impl TestShare {
 }
 
 /// The verdict on one patch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IssueVerdict {
     /// [`ISSUE_VERDICT_VERSION`].
     pub version: u32,

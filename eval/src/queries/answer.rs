@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{
     Environment, Finished, Limits, Network, Outputs, QueryInput, Request, Sandbox, Status,
@@ -60,7 +61,9 @@ pub struct CriteriaScript {
 }
 
 /// The class of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerClass {
     /// The criteria say that it is complete and right.
@@ -92,7 +95,7 @@ pub enum AnswerClass {
 }
 
 /// The judgement of an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerJudgement {
     /// The class.
     pub class: AnswerClass,

@@ -1,5 +1,6 @@
 //! Verdicts on answers to tasks in natural language, as they are kept.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::AnswerJudgement;
@@ -12,7 +13,7 @@ use crate::{
 pub const QUERY_VERDICT_VERSION: u32 = 1;
 
 /// The verdict on one answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueryVerdict {
     /// [`QUERY_VERDICT_VERSION`].
     pub version: u32,

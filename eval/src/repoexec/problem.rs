@@ -6,7 +6,6 @@
 use graph::CompletionFunction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::json_lines::{MalformedRow, read_json_lines};
 
@@ -97,12 +96,6 @@ impl CompletionProblem {
     /// Its row in a problem file.
     pub fn row(&self) -> String {
         serde_json::to_string(self).expect("a problem is plain data")
-    }
-
-    /// The JSON schema of a row.
-    pub fn schema() -> Value {
-        serde_json::to_value(schemars::schema_for!(CompletionProblem))
-            .expect("a schema is plain data")
     }
 }
 

@@ -10,13 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use graph::{Source, Syntax, Unfit, with_deep_stack};
 use ruff_python_ast::token::TokenKind;
 use ruff_text_size::{Ranged, TextRange, TextSize};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::problem::CompletionProblem;
 
 /// The form in which a function is presented.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TuningForm {
     /// An instruction with its docstring.
@@ -28,7 +29,7 @@ pub enum TuningForm {
 }
 
 /// The use of a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TuningSplit {
     /// For training.
@@ -68,7 +69,7 @@ pub struct TuningPick<'a> {
 }
 
 /// The results for the functions of a data set.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TuningCounts {
     /// Functions that were looked at.
     pub functions: usize,

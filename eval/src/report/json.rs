@@ -1,22 +1,15 @@
 //! JSON with a version, for programs.
 
-use serde::Serialize;
-
 use super::{Summary, Table};
+use crate::store::{Record, VersionedRecord};
 
-/// Version of the form.
-const VERSION: u32 = 3;
-
-#[derive(Serialize)]
-struct Written<'a> {
-    version: u32,
-    #[serde(flatten)]
-    summary: &'a Summary,
+impl Record for Summary {
+    const VERSION: u32 = 3;
 }
 
 /// Writes a summary.
 pub fn write(summary: &Summary) -> String {
-    let written = Written { version: VERSION, summary };
+    let written = VersionedRecord::of(summary);
     let mut text = serde_json::to_string_pretty(&written).expect("names and numbers serialise");
     text.push('\n');
     text
@@ -24,7 +17,7 @@ pub fn write(summary: &Summary) -> String {
 
 /// Writes tables as one object: a list of rows by each table's name, cells by their heads.
 pub fn write_tables(tables: &[Table]) -> String {
-    let mut written = serde_json::Map::from_iter([("version".to_owned(), VERSION.into())]);
+    let mut written = serde_json::Map::from_iter([("version".to_owned(), Summary::VERSION.into())]);
     for table in tables {
         let heads = table.names();
         let rows = table.rows.iter().map(|row| {

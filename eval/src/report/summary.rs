@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// The summary of a set of results.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// One row a suite and solver, then all suites of each solver where there are several.
     pub suites: Vec<SuiteRow>,
@@ -40,7 +41,7 @@ pub struct Summary {
 }
 
 /// Figures of one solver on one suite.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SuiteRow {
     /// The suite's name.
     pub suite: String,
@@ -100,7 +101,7 @@ pub struct SuiteRow {
 }
 
 /// One measure over the tasks of a solver.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// The mean of a rate, the median of anything else.
     pub value: f64,
@@ -113,7 +114,7 @@ pub struct Figure {
 }
 
 /// Test score against fidelity over the tasks of a solver.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Correlation {
     /// The solver; `all` for all attempts of several.
     pub solver: String,
@@ -132,7 +133,7 @@ pub struct Correlation {
 }
 
 /// Fidelity of a solver on tasks of about one length.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LengthRow {
     /// The solver.
     pub solver: String,
@@ -151,7 +152,7 @@ pub struct LengthRow {
 }
 
 /// Two solvers on the same tasks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// The one that is compared with.
     pub first: String,
@@ -168,7 +169,7 @@ pub struct Comparison {
 }
 
 /// One attempt that needs a word.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskRow {
     /// The suite.
     pub suite: String,

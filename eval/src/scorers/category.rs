@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::Status;
 
@@ -11,7 +12,9 @@ use crate::blocks::SyntaxFault;
 use crate::observation::{NormalizedException, Observation};
 
 /// Why a gist is not faithful.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// It imports the repository's own modules.
@@ -29,7 +32,7 @@ pub enum Category {
 }
 
 /// A category, with what it was decided by.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     /// The category.
     pub category: Category,
@@ -41,7 +44,9 @@ pub struct Cause {
 }
 
 /// The four categories of the paper (Gistify, arXiv 2510.26790, section 3.3 and B.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PaperCategory {
     /// The gist imports the original codebase.

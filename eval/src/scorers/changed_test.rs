@@ -9,6 +9,7 @@
 
 use std::sync::LazyLock;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Facts, FormulaSource, GistFacts, MeasureTable, MeasureUnit, Scorer};
@@ -27,7 +28,7 @@ pub struct GuardAdded;
 pub struct MockPackage;
 
 /// The lines of a gist that show a change.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedLines {
     /// 1-based lines of the gist.
     pub lines: Vec<u32>,

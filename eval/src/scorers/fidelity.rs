@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{Pattern, Status, ends_alike, own_words};
 
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// The verdict, with what differs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fidelity {
     /// 0 or 1.
     pub score: u8,
@@ -56,7 +57,7 @@ impl Fidelity {
 }
 
 /// One difference between a run of the gist and the original's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutcomeDifference {
     /// Node id of the case; empty for the whole run.
     pub case: String,
@@ -71,7 +72,7 @@ pub struct OutcomeDifference {
 }
 
 /// The kinds of differences.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeDifferenceKind {
     /// The run did not end by itself, or not where its recorder could see it.

@@ -1,5 +1,6 @@
 //! Glue (ours): lines of the gist that stand nowhere in the original and that its writer marked as glue.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -31,7 +32,7 @@ impl Scorer for GlueLines {
 }
 
 /// Every line of glue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MarkedLines {
     /// The lines.
     pub lines: Vec<MissingLine>,

@@ -1,5 +1,8 @@
 //! Existence without glue (ours): multiset existence over the lines that the writer did not mark as glue.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::{Existence, Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer, VouchedExistence};
 
 /// The share of lines, but for glue, that a line of the original vouches for.
@@ -26,7 +29,7 @@ impl Scorer for ExistenceWithoutGlue {
 }
 
 /// The rate, with what it counts.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GluelessLines {
     /// Lines that exist in the original.
     pub existing: u64,

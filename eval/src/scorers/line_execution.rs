@@ -9,6 +9,7 @@
 //! headers, their bodies and placeholders such as `pass` (potentially executable). It is measured for gists that
 //! run, faithful or not.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -48,7 +49,7 @@ impl Scorer for LineExecution {
 }
 
 /// The rate, with what it counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PaperExecution {
     /// Executable lines that were executed.
     pub executed: u64,

@@ -11,6 +11,7 @@
 //! lines are one. Where the paper is silent the choice is ours: the headers of a block are its lines, `elif` may
 //! appear as `if`, and blocks of one name in several files are one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -50,7 +51,7 @@ impl Scorer for LineExistence {
 }
 
 /// The rate, with what it counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PaperExistence {
     /// Lines that exist in the original.
     pub existing: u64,

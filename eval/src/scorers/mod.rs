@@ -25,8 +25,9 @@ mod verified;
 mod vouched_existence;
 mod whole_test;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tools::Alone;
@@ -69,7 +70,7 @@ use crate::{
 /// One measure of a gist.
 pub trait Scorer {
     /// Every fact that the value was computed from, as `scores.json` has it.
-    type Evidence: Serialize + DeserializeOwned;
+    type Evidence: Serialize + DeserializeOwned + JsonSchema;
     /// Its key in `scores.json`, rows and summaries.
     const NAME: &'static str;
     /// The head of its column, and its name in the terminal.
@@ -136,6 +137,7 @@ pub struct Measure {
     pub shown: MeasureTable,
     score: fn(&Facts<'_>) -> Option<Score>,
     remark: fn(&Value) -> String,
+    evidence: fn(&mut SchemaGenerator) -> Schema,
 }
 
 /// The source of a formula.
@@ -235,6 +237,27 @@ pub struct GistFacts<'a> {
     pub alone: Option<&'a Alone>,
 }
 
+impl JsonSchema for Scores {
+    fn schema_name() -> Cow<'static, str> {
+        "Scores".into()
+    }
+
+    fn json_schema(schemas: &mut SchemaGenerator) -> Schema {
+        let measures = MEASURES.iter().map(|measure| {
+            let evidence = (measure.evidence)(schemas);
+            let score = json_schema!({
+                "description": measure.doc,
+                "type": "object",
+                "properties": { "value": { "type": ["number", "null"] }, "evidence": evidence },
+                "required": ["value", "evidence"],
+            });
+            (measure.name.to_owned(), score.to_value())
+        });
+        let measures: serde_json::Map<String, Value> = measures.collect();
+        json_schema!({ "type": "object", "properties": measures })
+    }
+}
+
 impl Measure {
     /// The entry of a scorer.
     pub const fn of<S: Scorer>() -> Self {
@@ -247,6 +270,7 @@ impl Measure {
             shown: S::SHOWN,
             score: score::<S>,
             remark: remark::<S>,
+            evidence: |schemas| schemas.subschema_for::<S::Evidence>(),
         }
     }
 

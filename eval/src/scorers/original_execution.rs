@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -60,7 +61,7 @@ impl Scorer for OriginalExecution {
 pub struct Executed(BTreeMap<String, Vec<u32>>);
 
 /// The rate, with what it counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecutionRate {
     /// Statements that were executed and earn it.
     pub executed: u64,
@@ -73,7 +74,7 @@ pub struct ExecutionRate {
 }
 
 /// A line that earns nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleLine {
     /// 1-based line of the gist.
     pub line: u32,
@@ -86,7 +87,7 @@ pub struct IdleLine {
 }
 
 /// Why a line earns nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Idle {
     /// The gist's run did not execute it.

@@ -9,6 +9,7 @@
 //! whose own streams hold times and paths; else of the process. Exceptions and phases are not compared: that is
 //! [`StrictFidelity`](super::StrictFidelity).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{Pattern, Status};
 
@@ -50,7 +51,7 @@ impl Scorer for PaperFidelity {
 }
 
 /// The verdict, with its reasons.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PaperVerdict {
     /// 0 or 1.
     pub score: u8,

@@ -2,6 +2,7 @@
 //!
 //! The paper averages it over tasks with at least one passing case, so a task without has no value.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer, vouched_existence::rate};
@@ -35,7 +36,7 @@ impl Scorer for PytestPassRate {
 }
 
 /// The rate, with what it counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PassRate {
     /// Cases of the original that pass with the gist.
     pub passed: u64,

@@ -2,6 +2,7 @@
 //!
 //! The rates alone reward keeping code that only an import executes; this one does not.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -45,7 +46,7 @@ impl Scorer for LinesOfExecuted {
 }
 
 /// Sizes and shares.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Size {
     /// The gist.
     pub gist: Extent,

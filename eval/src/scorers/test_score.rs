@@ -3,6 +3,7 @@
 //!
 //! A test function that the gist does not have scores 0 (B.2). Of several test functions the mean counts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -48,7 +49,7 @@ impl Scorer for TestScore {
 }
 
 /// The score, with what it counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PaperTest {
     /// The mean over test functions; nothing for a command without.
     pub rate: Option<f64>,
@@ -57,7 +58,7 @@ pub struct PaperTest {
 }
 
 /// The lines of one test function in the gist.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestLines {
     /// Its qualified name.
     pub block: String,

@@ -4,6 +4,7 @@
 //! Docstrings are no lines.
 
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Facts, FormulaSource, MeasureTable, MeasureUnit, Scorer};
@@ -47,7 +48,7 @@ impl Scorer for VouchedExistence {
 }
 
 /// The rate, with what it counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Existence {
     /// Lines that exist in the original.
     pub existing: u64,
@@ -64,7 +65,7 @@ pub struct Existence {
 }
 
 /// A line that does not stand in the original.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingLine {
     /// 1-based line of the gist.
     pub line: u32,
@@ -77,7 +78,7 @@ pub struct MissingLine {
 }
 
 /// Why a line counts as missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MissingReason {
     /// The original has no block of this name.

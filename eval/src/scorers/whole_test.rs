@@ -3,6 +3,7 @@
 //! Lines that were added and lines that were dropped both count. Imports that were dropped do not: they may
 //! be adjusted.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -39,7 +40,7 @@ impl Scorer for WholeTestScore {
 }
 
 /// The score, with what it counts.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WholeTest {
     /// Share of lines that are the original's; nothing for a command without test functions.
     pub rate: Option<f64>,

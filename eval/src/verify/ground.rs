@@ -18,6 +18,7 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextRange};
 use rustc_hash::{FxHashMap, FxHashSet};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::Internal;
 
@@ -35,7 +36,7 @@ use crate::{
 };
 
 /// The lines of a gist that are neither the original's nor glue.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grounded {
     /// Lines of the gist: statements and headers.
     pub lines: u64,
@@ -46,7 +47,7 @@ pub struct Grounded {
 }
 
 /// A line of a gist that is neither the original's nor glue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForeignLine {
     /// 1-based line of the gist.
     pub line: u32,

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use graph::{Glue, GlueTarget, Held, ModuleSnapshot, Value};
 use ruff_python_ast::name::Name;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::{Execution, Internal, Link, LinkedModule, LinkedSpec, Normalizer, RunSpec, Status};
 
@@ -25,7 +26,7 @@ use crate::{
 };
 
 /// The outcome of the original tests on a gist.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Linked {
     /// It was not tried: the gist is not grounded, or not faithful.

@@ -11,6 +11,7 @@ mod tree;
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::Internal;
 
@@ -32,7 +33,7 @@ use crate::{
 };
 
 /// The second answer about a gist, beside its fidelity.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
     /// True if it is grounded and linked.
     pub verified: bool,

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A statement in a source file, by its first line.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     /// Relative path.
@@ -15,7 +18,7 @@ pub struct Place {
 }
 
 /// The kept and dropped units of a slice with their reasons, in the order of the gist.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// Kept units, in order.
     pub kept: Vec<PlannedUnit>,
@@ -44,7 +47,7 @@ pub struct Plan {
 }
 
 /// A unit and the reason for its fate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedUnit {
     /// The place of the unit.
     pub place: Place,
@@ -57,7 +60,7 @@ pub struct PlannedUnit {
 }
 
 /// Why a unit is kept or left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The command names it.
@@ -100,7 +103,7 @@ pub struct Gist {
 }
 
 /// The origin of a line of a gist.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GistLine {
     /// Its source.
     pub origin: LineOrigin,
@@ -109,7 +112,7 @@ pub struct GistLine {
 }
 
 /// The source of a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LineOrigin {
     /// A line of the repository.

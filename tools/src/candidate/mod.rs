@@ -14,6 +14,7 @@ use std::{
 };
 
 use graph::Trace;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use internal::Internal;
@@ -41,7 +42,7 @@ pub struct CandidateSpec<'a> {
 }
 
 /// The place of a gist.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GistPlace {
     /// In the directory of the test, so that relative paths from `__file__` still work. The gist of a script has the

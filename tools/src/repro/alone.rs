@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use graph::{DataFile, Gist, Reach, imported_modules, with_data};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -25,7 +26,7 @@ use crate::{
 
 /// The behaviour of a gist alone: in an empty directory, with a fresh home, an ordinary shell's
 /// environment, and no packages other than its imports.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Alone {
     /// True if it ends as the original does.
     pub holds: bool,

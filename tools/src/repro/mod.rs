@@ -18,6 +18,7 @@ use graph::{
     laid_out, unwrapped, with_data, without_annotations, without_decorators, without_imports,
     without_parameters,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -61,7 +62,7 @@ pub struct ReproRequest {
 }
 
 /// A file that reproduces a failure.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Repro {
     /// Its text, with its head.
     #[serde(skip)]
@@ -105,7 +106,7 @@ pub struct Repro {
 }
 
 /// The end of the search for a smaller repro.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchEnd {
     /// Nothing more can be removed.
@@ -145,7 +146,7 @@ impl Repro {
 }
 
 /// A line of a repro that is not a line of the repository.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ReproForeignLine {
     /// Its 1-based number.
     pub line: usize,

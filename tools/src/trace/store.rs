@@ -11,6 +11,7 @@ use std::{
 };
 
 use graph::{TRACE_VERSION, Trace};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{execute::Execution, repository::Repository};
@@ -23,7 +24,7 @@ const VERSION: u32 = 6;
 const READ: [&str; 5] = ["py", "pyi", "md", "rst", "txt"];
 
 /// The result of looking for an earlier trace of the same command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "changed")]
 pub enum Reuse {
     /// There was none.

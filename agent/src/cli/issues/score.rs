@@ -12,7 +12,6 @@ use ::eval::{
     read_issue_rows, read_json_lines, verdict_tables, write_tables,
 };
 use clap::Args;
-use serde::Deserialize;
 use tools::{Sandbox, Workspace};
 
 use super::{
@@ -21,6 +20,7 @@ use super::{
         destination::check_file,
         flags::Flags,
         input_file::InputFile,
+        predictions::PredictionRow,
         progress::ProgressLine,
         row_work::{RowChoice, work_through, write_rows},
         surroundings::{Surroundings, Talk},
@@ -83,14 +83,6 @@ pub struct Judging<'a> {
     pub workers: usize,
     /// The receiver of progress messages.
     pub progress: &'a ProgressLine,
-}
-
-/// A prediction in SWE-bench's form.
-#[derive(Deserialize)]
-struct PredictionRow {
-    instance_id: String,
-    model_name_or_path: String,
-    model_patch: Option<String>,
 }
 
 impl JudgeRows {

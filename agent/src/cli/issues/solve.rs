@@ -14,7 +14,6 @@ use std::{
 
 use ::eval::{IssueResult, IssueRow, issue_tables, read_issue_rows, verdict_tables, write_tables};
 use clap::Args;
-use serde_json::json;
 
 use super::{
     super::{
@@ -22,6 +21,7 @@ use super::{
         destination::{check_directory, make_directory},
         fix::{PATCH, RESULT},
         flags::Flags,
+        predictions::PredictionRow,
         progress::ProgressLine,
         row_work::{RowChoice, keep_settings, work_through, write_rows},
         solving::{IssueSolver, IssueTask, OpeningContext, SolvedIssue, Solving},
@@ -31,10 +31,7 @@ use super::{
     row_source::{FailingTests, RowSource, issue_rows},
     score::{Judging, Predicted},
 };
-use crate::{
-    record::{RunDirectory, replace},
-    writer::TRAJECTORY,
-};
+use crate::{record::RunDirectory, writer::TRAJECTORY};
 
 #[derive(Debug, Clone, Args)]
 pub struct SolveRows {
@@ -291,19 +288,18 @@ impl SolveRows {
 
     /// Writes the predictions of all rows that have a repair.
     fn predict(&self, results: &[IssueResult]) -> Result<(), Failure> {
-        let mut text = String::new();
+        let mut rows = Vec::new();
         for result in results.iter().filter(|result| result.repair.is_some()) {
             let path = self.output.join(&result.instance_id).join(PATCH);
             let patch = fs::read_to_string(&path).map_err(|error| {
                 Failure::new(Exit::Input, format!("read {}: {error}", path.display()))
             })?;
-            let row = json!({
-                "instance_id": result.instance_id,
-                "model_name_or_path": result.solver,
-                "model_patch": patch,
+            rows.push(PredictionRow {
+                instance_id: result.instance_id.clone(),
+                model_name_or_path: result.solver.clone(),
+                model_patch: Some(patch),
             });
-            text.push_str(&format!("{row}\n"));
         }
-        replace(&self.output.join(PREDICTIONS), text.as_bytes()).or_exit(Exit::Infrastructure)
+        write_rows(&self.output.join(PREDICTIONS), &rows)
     }
 }

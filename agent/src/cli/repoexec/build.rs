@@ -13,8 +13,8 @@ use ::eval::{
 use clap::{Args, ValueEnum};
 use graph::{BuildOptions, Extraction, ExtractionOptions, extract_functions};
 use include_dir::{Dir, include_dir};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tools::Repository;
 
 use super::{
@@ -24,14 +24,15 @@ use super::{
         flags::Flags,
         graphs::walking,
         named_suite::NamedSuite,
+        output,
         progress::ProgressLine,
-        row_work::write_rows,
+        row_work::{write_json, write_rows},
+        schema::schema_of,
         surroundings::Surroundings,
         tables::Style,
     },
     beds::Beds,
 };
-use crate::record::replace;
 
 #[derive(Debug, Args)]
 pub struct Build {
@@ -112,6 +113,39 @@ enum TestsFrom {
     None,
 }
 
+/// The functions of all repositories, as `extraction.json` has them.
+#[derive(Serialize, JsonSchema)]
+pub struct ExtractedFunctions {
+    version: u32,
+    /// The depth of dependency sets.
+    depth: u32,
+    repositories: Vec<ExtractionCounts>,
+}
+
+/// The functions of one repository.
+#[derive(Serialize, JsonSchema)]
+struct ExtractionCounts {
+    repository: String,
+    functions: usize,
+    with_docstring: usize,
+    /// Functions that make no task, by the reason.
+    unfit: BTreeMap<&'static str, usize>,
+    /// Files that were not read.
+    skipped: Vec<UnreadFile>,
+    /// Functions that no test is known of, by the reason; absent where no tests were run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    untested: Option<BTreeMap<&'static str, usize>>,
+    problems: usize,
+    licence: String,
+}
+
+/// A file that was not read.
+#[derive(Serialize, JsonSchema)]
+struct UnreadFile {
+    path: String,
+    reason: String,
+}
+
 impl Build {
     /// The settings that its flags stand for.
     pub fn flags(&self) -> Flags {
@@ -139,11 +173,11 @@ impl Build {
         }
         progress.clear();
         write_rows(&output, &problems)?;
-        let extraction = json!({ "version": 1, "depth": self.depth, "repositories": counts });
-        self.write("extraction.json", &extraction)?;
-        self.write("schema.json", &CompletionProblem::schema())?;
+        let extracted = ExtractedFunctions { version: 1, depth: self.depth, repositories: counts };
+        write_json(&self.output.join("extraction.json"), &extracted)?;
+        write_json(&self.output.join("schema.json"), &schema_of::<CompletionProblem>())?;
         if around.json {
-            println!("{extraction:#}");
+            output::json(&extracted);
         } else {
             print!("{}", write_tables(&[problem_table(&problems)], self.format.format(around)));
         }
@@ -177,7 +211,7 @@ impl Build {
         beds: &mut Beds,
         around: &Surroundings,
         progress: &ProgressLine,
-    ) -> Result<(Vec<CompletionProblem>, Value), Failure> {
+    ) -> Result<(Vec<CompletionProblem>, ExtractionCounts), Failure> {
         let named = one.source.as_str();
         let opened;
         let repository = match self.tests {
@@ -241,45 +275,45 @@ impl Build {
             let TestedProblems { tested, untested } =
                 with_existing_tests(&beds[named], problems, &choice)
                     .map_err(|error| around.unevaluated(error))?;
-            let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+            let mut reasons = BTreeMap::new();
             for (id, why) in &untested {
                 progress.detail(&format!("{id}: {}", why.phrase()));
                 *reasons.entry(why.phrase()).or_default() += 1;
             }
-            count["untested"] = json!(reasons);
+            count.untested = Some(reasons);
             problems = tested;
         } else if let Some(first) = one.first {
             problems.truncate(first);
         }
-        count["problems"] = problems.len().into();
-        count["licence"] = source.licence.into();
+        count.problems = problems.len();
+        count.licence = source.licence;
         progress.line(&format!("{named}: {} problems", problems.len()));
         Ok((problems, count))
-    }
-
-    fn write(&self, name: &str, value: &Value) -> Result<(), Failure> {
-        let text = format!("{value:#}\n");
-        replace(&self.output.join(name), text.as_bytes()).or_exit(Exit::Input)
     }
 }
 
 /// Returns the number of a repository's functions, and the reasons why some make no task.
-fn counted(named: &str, extraction: &Extraction) -> Value {
-    let mut unfit: BTreeMap<&str, usize> = BTreeMap::new();
+fn counted(named: &str, extraction: &Extraction) -> ExtractionCounts {
+    let mut unfit = BTreeMap::new();
     for why in extraction.functions.iter().filter_map(|function| function.unfit) {
         *unfit.entry(why.phrase()).or_default() += 1;
     }
     let with_docstring =
         extraction.functions.iter().filter(|function| !function.docstring.is_empty()).count();
-    json!({
-        "repository": named,
-        "functions": extraction.functions.len(),
-        "with_docstring": with_docstring,
-        "unfit": unfit,
-        "skipped": extraction.skipped.iter().map(|one| {
-            json!({ "path": one.path, "reason": one.reason.to_string() })
-        }).collect::<Vec<_>>(),
-    })
+    let skipped = extraction
+        .skipped
+        .iter()
+        .map(|one| UnreadFile { path: one.path.clone(), reason: one.reason.to_string() });
+    ExtractionCounts {
+        repository: named.to_owned(),
+        functions: extraction.functions.len(),
+        with_docstring,
+        unfit,
+        skipped: skipped.collect(),
+        untested: None,
+        problems: 0,
+        licence: String::new(),
+    }
 }
 
 /// A repository of the user's as others find it from anywhere.

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use ::eval::{CompletionProblem, TuningForm, TuningMix, TuningSplit, tuning_set};
+use ::eval::{CompletionProblem, TuningCounts, TuningForm, TuningMix, TuningSplit, tuning_set};
 use clap::Args;
 use graph::ContextSize;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use super::{
     super::{
@@ -14,7 +14,7 @@ use super::{
         destination::{check_file, make_directory},
         flags::Flags,
         progress::ProgressLine,
-        row_work::write_rows,
+        row_work::{write_json, write_rows},
         surroundings::Surroundings,
     },
     generate::prompts,
@@ -22,7 +22,6 @@ use super::{
 };
 use crate::{
     prompt::Prompts,
-    record::replace,
     repoexec::{PromptKind, completion_prompt},
 };
 
@@ -52,8 +51,8 @@ pub struct ProblemExportCommand {
 }
 
 /// A row of a data set: prompt and completion as TRL's trainers read them, then where the function stands.
-#[derive(Serialize)]
-struct TuningRow<'a> {
+#[derive(Serialize, JsonSchema)]
+pub struct TuningRow<'a> {
     prompt: String,
     completion: String,
     form: TuningForm,
@@ -64,6 +63,17 @@ struct TuningRow<'a> {
     path: &'a str,
     line: u32,
     end_line: u32,
+}
+
+/// The numbers of rows, as `dataset.json` has them.
+#[derive(Serialize, JsonSchema)]
+pub struct TuningDataset<'a> {
+    version: u32,
+    /// Shares of instructions, raw code with full and with small contexts.
+    mix: [u32; 3],
+    seed: u64,
+    malformed_rows: usize,
+    counts: &'a TuningCounts,
 }
 
 impl ProblemExportCommand {
@@ -103,16 +113,15 @@ impl ProblemExportCommand {
                 of_split.map(|pick| row(&prompts, pick.problem, pick.form)).collect();
             write_rows(path, &made?)?;
         }
-        let told = json!({
-            "version": 1,
-            "mix": self.mix,
-            "seed": self.seed,
-            "malformed_rows": malformed,
-            "counts": counts,
-        });
-        replace(&self.output.join("dataset.json"), format!("{told:#}\n").as_bytes())
-            .or_exit(Exit::Input)?;
-        println!("{told:#}");
+        let made = TuningDataset {
+            version: 1,
+            mix: self.mix,
+            seed: self.seed,
+            malformed_rows: malformed,
+            counts: &counts,
+        };
+        write_json(&self.output.join("dataset.json"), &made)?;
+        super::super::output::json(&made);
         match picks.is_empty() {
             true => {
                 Err(Failure::new(Exit::Input, "no function fits the shares (see dataset.json)"))

@@ -14,7 +14,10 @@ mod rows;
 mod score;
 mod tests;
 
+pub use build::ExtractedFunctions;
+pub use export::{TuningDataset, TuningRow};
 pub use generate::prompts;
+pub use tests::TestsMade;
 
 #[derive(Debug, Args)]
 pub struct RepoExec {

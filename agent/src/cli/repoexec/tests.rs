@@ -8,7 +8,8 @@ use ::eval::{
     problem_table, test_functions, with_generated_tests, write_tables,
 };
 use clap::Args;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{
     super::{
@@ -16,7 +17,7 @@ use super::{
         destination::{check_file, make_directory},
         flags::Flags,
         progress::ProgressLine,
-        row_work::write_rows,
+        row_work::{write_json, write_rows},
         surroundings::Surroundings,
         tables::Style,
     },
@@ -28,7 +29,6 @@ use crate::{
     message::Message,
     model::ModelSupply,
     prompt::Prompts,
-    record::replace,
     repoexec::{AskingSpec, ask_all, first_tests_prompt, more_tests_prompts},
 };
 
@@ -56,6 +56,17 @@ pub struct Tests {
     /// Replace files that exist.
     #[arg(long)]
     force: bool,
+}
+
+/// The numbers of tests, as `tests.json` has them.
+#[derive(Serialize, JsonSchema)]
+pub struct TestsMade<'a> {
+    version: u32,
+    stages: &'a BTreeMap<&'static str, TestCounts>,
+    /// Problems with tests.
+    problems: usize,
+    /// Problems without.
+    left_out: usize,
 }
 
 /// Tests that are shown as examples where more are asked for.
@@ -112,11 +123,10 @@ impl Tests {
         progress.clear();
         write_rows(&output, &after)?;
         let left_out = tested.len() - after.len();
-        let told = json!({ "version": 1, "stages": counts, "problems": after.len(), "left_out": left_out });
-        replace(&self.output.join("tests.json"), format!("{told:#}\n").as_bytes())
-            .or_exit(Exit::Input)?;
+        let made = TestsMade { version: 1, stages: &counts, problems: after.len(), left_out };
+        write_json(&self.output.join("tests.json"), &made)?;
         if around.json {
-            println!("{told:#}");
+            super::super::output::json(&made);
         } else {
             print!("{}", write_tables(&[problem_table(&after)], self.format.format(around)));
             for (stage, counts) in &counts {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use graph::open_beneath;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Git, GitRequest, GitSource};
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// The class of a patch on a repository.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "class", rename_all = "snake_case")]
 pub enum PatchCheck {
     /// git applies it.
