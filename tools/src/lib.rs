@@ -48,8 +48,9 @@ pub use chain::{Chain, Repair, Requested, Snippet, Stage};
 pub use command::{Command, CommandError, CommandProgram, TestId};
 pub use edit::Parsed;
 pub use environment::{
-    Distribution, Environment, EnvironmentError, Inventory, ProvisionRequest, declared_version,
-    default_interpreter, find_interpreter, find_interpreters, project,
+    Distribution, Environment, EnvironmentError, InlineError, InlineSpec, InlinedPackages,
+    Inventory, ProvisionRequest, declared_version, default_interpreter, find_interpreter,
+    find_interpreters, inline_packages, project,
 };
 pub use execute::{
     Around, CaseReport, DecidedFailure, Ended, ExecuteError, Execution, OpenedFile, PhaseReport,

@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tools::{
-    Repro, ReproHead, ReproRequest, Same, Session, ToolError, project, reproduce, require_failure,
+    Distribution, InlineError, InlineSpec, Repro, ReproHead, ReproRequest, Same, Session,
+    ToolError, Workspace, inline_packages, project, reproduce, require_failure,
 };
 
 use super::{
@@ -19,9 +20,11 @@ use super::{
     formats::{Checked, FormatChoice, Printed},
     progress::{ProgressLine, printable},
     run::{record, without_gist, write_reasons},
-    sharing::{SharedRepro, licences, markdown_block, own_secrets, refuse_secrets},
+    sharing::{
+        SharedRepro, licences, markdown_block, own_secrets, package_licence, refuse_secrets,
+    },
     surroundings::Surroundings,
-    target::{TargetFlags, given_paths},
+    target::{OpenedTarget, TargetFlags, given_paths, of_environment},
 };
 use crate::{
     outcome::Outcome,
@@ -48,6 +51,10 @@ pub struct ReproCommand {
     /// A program that is given the file and exits with 0 where that is of interest; it runs in the sandbox.
     #[arg(long, value_name = "SCRIPT")]
     oracle: Option<PathBuf>,
+    /// Copy the modules of this installed package into the file as well, as if they were the repository's own; can be given
+    /// more than once. It has to be of Python alone.
+    #[arg(long, value_name = "PACKAGE")]
+    inline: Vec<String>,
     /// Seconds until the search has to end; the best until then is written [default: session.seconds].
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u32>,
@@ -78,6 +85,8 @@ pub struct ReproScores<'a> {
     /// Lines of all Python files of the repository.
     repository_lines: usize,
     interpreter: &'a Path,
+    /// The packages that are part of the repository.
+    inlined: Vec<String>,
     #[serde(flatten)]
     repro: &'a Repro,
 }
@@ -133,13 +142,20 @@ impl ReproCommand {
             .or_exit(Exit::Usage)?;
         let progress = ProgressLine::new(around.talk);
         let own = given_paths(&[Some(&output), self.run_dir.as_ref()]);
-        let opened = self.target.open(around, sandbox, &progress, &own)?;
+        let mut opened = self.target.open(around, sandbox, &progress, &own)?;
+        let root = opened.repository.root.clone();
+        let workspace = Workspace::create(&opened.scratch).or_exit(Exit::Infrastructure)?;
+        let inlined = self.inline(&mut opened, &workspace)?;
         let record = record(self.run_dir.as_deref(), around)?;
         let context = opened.context(around, record.path());
         let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
         session.traces = Some(around.cache.join("traces"));
         session.signs = progress.signs();
-        let request = ReproRequest { same: self.same.into(), oracle };
+        let request = ReproRequest {
+            same: self.same.into(),
+            oracle,
+            inlined: inlined.iter().map(|one| one.name.clone()).collect(),
+        };
         progress.say("run the command");
         if let Err(error) = require_failure(&mut session, &request) {
             progress.clear();
@@ -160,19 +176,23 @@ impl ReproCommand {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
         progress.say("reduce: find a smaller file that fails in the same way");
-        let head = head(&session, &output);
+        let mut head = head(&session, &root, &output);
+        for one in &inlined {
+            head.project.push_str(&format!(" with {} {}", one.name, one.version));
+        }
         let made = reproduce(&mut session, &request, &head);
         progress.clear();
         let repro = made.map_err(|error| of_tool(error, around))?;
         replace(&output, repro.text.as_bytes()).or_exit(Exit::Infrastructure)?;
         record.write("repro.py", repro.text.as_bytes()).or_exit(Exit::Infrastructure)?;
-        let scores = scores(&session, &repro);
+        let scores = scores(&session, &repro, &inlined);
         record.write_json("scores.json", &scores).or_exit(Exit::Infrastructure)?;
         match self.format.printed(around) {
             _ if self.markdown => {
-                let root = &session.repository.root;
-                refuse_secrets(&repro.text, &own_secrets(around, root), self.allow_secrets)?;
-                print!("{}", markdown_block(&shared(&session, &repro, &head, &licences(root))));
+                refuse_secrets(&repro.text, &own_secrets(around, &root), self.allow_secrets)?;
+                let mut licences = licences(&root);
+                licences.extend(inlined.iter().map(package_licence));
+                print!("{}", markdown_block(&shared(&session, &repro, &head, &licences)));
             }
             Printed::Json => {
                 super::output::json(&ReproOutput {
@@ -186,7 +206,7 @@ impl ReproCommand {
                 print!("{}", format.write(&[Checked::of_repro(&repro, name, &output)]));
             }
             Printed::Full => {
-                super::output::styled(&repro_message(&session, &repro));
+                super::output::styled(&repro_message(&session, &repro, &inlined));
                 println!("  repro       {}", output.display());
                 println!("  record      {}", record.path().display());
             }
@@ -197,6 +217,32 @@ impl ReproCommand {
         }
         let is_whole = repro.runs > 0 && repro.reproduced == repro.runs;
         Ok(if is_whole { Exit::Success } else { Exit::NotFaithful })
+    }
+
+    /// Makes the packages of `--inline` a part of the repository, in a copy. Returns them.
+    fn inline(
+        &self,
+        opened: &mut OpenedTarget,
+        workspace: &Workspace,
+    ) -> Result<Vec<Distribution>, Failure> {
+        if self.inline.is_empty() {
+            return Ok(Vec::new());
+        }
+        let spec = InlineSpec {
+            repository: &opened.repository,
+            environment: &opened.environment,
+            command: &opened.command,
+            packages: &self.inline,
+            workspace,
+            sandbox: &*opened.sandbox,
+        };
+        let made = inline_packages(&spec).map_err(|error| match error {
+            InlineError::Environment(error) => of_environment(error),
+            error @ InlineError::Unfit { .. } => Failure { exit: Exit::Input, error: error.into() },
+            error => Failure { exit: Exit::Infrastructure, error: error.into() },
+        })?;
+        (opened.repository, opened.environment) = (made.repository, made.environment);
+        Ok(made.packages)
     }
 }
 
@@ -224,15 +270,15 @@ fn runnable(path: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Returns the origin for the head of a repro.
-pub fn head(session: &Session, output: &Path) -> ReproHead {
+/// Returns the origin for the head of a repro of the repository at `root`.
+pub fn head(session: &Session, root: &Path, output: &Path) -> ReproHead {
     let repository = &session.repository;
-    let (name, version) = project(&repository.root);
-    let folder = || repository.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let (name, version) = project(root);
+    let folder = || root.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let name = name.unwrap_or_else(folder);
     let project = version.map_or_else(|| name.clone(), |version| format!("{name} {version}"));
     let is_remote = repository.label.contains(':') || repository.label.contains('@');
-    let source = match (is_remote, revision(&repository.root)) {
+    let source = match (is_remote, revision(root)) {
         // A directory of the user's is nobody else's business.
         (true, _) => repository.label.clone(),
         (false, Some(revision)) => format!("revision {revision}"),
@@ -266,7 +312,7 @@ fn revision(root: &Path) -> Option<String> {
     is_hash.then(|| hash[..12].to_owned())
 }
 
-fn scores<'a>(session: &'a Session, repro: &'a Repro) -> ReproScores<'a> {
+fn scores<'a>(session: &'a Session, repro: &'a Repro, inlined: &[Distribution]) -> ReproScores<'a> {
     ReproScores {
         version: VERSION,
         kind: "repro",
@@ -275,6 +321,7 @@ fn scores<'a>(session: &'a Session, repro: &'a Repro) -> ReproScores<'a> {
         lines: repro.text.lines().count(),
         repository_lines: python_lines(session),
         interpreter: &session.environment.python,
+        inlined: inlined.iter().map(Distribution::pinned).collect(),
         repro,
     }
 }
@@ -309,7 +356,7 @@ fn shared<'a>(
 }
 
 /// Returns the message about a repro.
-fn repro_message(session: &Session, repro: &Repro) -> String {
+fn repro_message(session: &Session, repro: &Repro, inlined: &[Distribution]) -> String {
     let mut text = format!("{}\n", repro.headline());
     let mut row = |name: &str, value: String| {
         text.push_str(&format!("  {name:<11} {}\n", printable(&value)));
@@ -335,6 +382,15 @@ fn repro_message(session: &Session, repro: &Repro) -> String {
     let needs: Vec<String> =
         [format!("Python {major}.{minor}")].into_iter().chain(requires).collect();
     row("tested with", needs.join(", "));
+    for package in inlined {
+        let needed = match repro.requires.contains(&package.pinned()) {
+            true => {
+                "; it has to be installed as well: its metadata are read, or a package imports it"
+            }
+            false => "",
+        };
+        row("has in it", format!("{}{needed}", package_licence(package)));
+    }
     row("search", format!("{} trials, {}", repro.tried, repro.ended));
     printable(&text)
 }

@@ -185,7 +185,7 @@ impl Run {
         if evaluation.quarantine.is_none() && findings.trace.is_some() {
             progress.say("run the gist in an empty directory");
             let found = match self.standalone {
-                true => standalone(&session, &head(&session, output))
+                true => standalone(&session, &head(&session, &session.repository.root, output))
                     .map(|(whole, alone)| ((!alone.interrupted).then_some(whole.text), alone)),
                 false => alone(&session).map(|alone| (None, alone)),
             };

@@ -6,6 +6,7 @@
 use std::{fmt::Write, fs, path::Path};
 
 use sha2::{Digest, Sha256};
+use tools::Distribution;
 
 use super::{Exit, Failure, surroundings::Surroundings};
 use crate::secrets::{OwnSecrets, env_file_values, find_secrets, names_a_secret};
@@ -108,6 +109,14 @@ pub fn own_secrets(around: &Surroundings, root: &Path) -> OwnSecrets {
         }
     }
     own
+}
+
+/// The licence of an installed package: `idna 3.10: BSD-3-Clause (LICENSE.md)`.
+pub fn package_licence(package: &Distribution) -> String {
+    let Distribution { name, version, licence, licence_files: files, .. } = package;
+    let files = if files.is_empty() { String::new() } else { format!(" ({})", files.join(", ")) };
+    let licence = if licence.is_empty() { "an unknown licence" } else { licence };
+    format!("{name} {version}: {licence}{files}")
 }
 
 /// The names of a repository's licence, and of the files that hold its text: `MIT (LICENSE)`.

@@ -418,3 +418,105 @@ def test_last():
     let gist = read_gist(&user.here().join("concise.py"));
     assert!(gist.lines().count() < 22 && !gist.contains("many lines"), "{gist}");
 }
+
+#[test]
+fn a_package_is_inlined_with_its_licence() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let script = "#- newest.py\nfrom packaging.version import Version\n\n\n\
+                  def newest(names):\n    return max(Version(name) for name in names)\n\n\n\
+                  print(newest(['1.0', 'two']))\n";
+    user.repository("repo", script);
+    let run = |more: &[&str]| {
+        let args = ["repro", "repo", "--python", &python, "--force"];
+        user.gistify(&[&args, more, &["--", "python", "newest.py"]].concat())
+    };
+    let ran = run(&["--inline", "packaging"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let text = read(&user.here().join("repro.py"));
+    assert!(text.contains("class InvalidVersion(ValueError):"), "{text}");
+    assert!(text.contains("# dependencies = []\n") && !text.contains("import packaging"), "{text}");
+    assert!(text.contains("# Project:  repo with packaging "), "{text}");
+    assert!(
+        ran.out.contains("has in it   packaging ") && ran.out.contains("LICENSE"),
+        "{}",
+        ran.out
+    );
+    let ran = run(&["--inline", "packaging", "--markdown"]);
+    assert!(ran.out.contains("Its code is copied from `repo with packaging "), "{}", ran.out);
+    assert!(run(&[]).code == 0 && read(&user.here().join("repro.py")).contains("packaging=="));
+    super::schemas::validate(&user.here());
+}
+
+/// Packages of an environment: one reads its own metadata, one has a compiled module, and two share a directory.
+const INSTALLED: &str = "\
+#- stamped.py
+from importlib.metadata import version
+
+
+def stamp():
+    raise ValueError(version('stamped'))
+#- stamped-1.5.dist-info/METADATA
+Metadata-Version: 2.1
+Name: stamped
+Version: 1.5
+#- stamped-1.5.dist-info/RECORD
+stamped.py,,
+stamped-1.5.dist-info/METADATA,,
+#- quick/fast.so
+#- quick-1.0.dist-info/METADATA
+Metadata-Version: 2.1
+Name: quick
+Version: 1.0
+#- quick-1.0.dist-info/RECORD
+quick/fast.so,,
+#- common/one.py
+#- one-1.0.dist-info/METADATA
+Metadata-Version: 2.1
+Name: one
+Version: 1.0
+#- one-1.0.dist-info/RECORD
+common/one.py,,
+#- two-1.0.dist-info/METADATA
+Metadata-Version: 2.1
+Name: two
+Version: 1.0
+#- two-1.0.dist-info/RECORD
+common/two.py,,
+";
+
+#[test]
+fn a_package_that_cannot_be_inlined_is_refused() {
+    let Some(base) = python() else { return };
+    let user = User::new();
+    let script = "#- pyproject.toml\n[project]\nname = 'Two'\n#- run.py\nimport stamped\n\nstamped.stamp()\n";
+    user.repository("repo", script);
+    let place = user.here().join("env");
+    let made = Command::new(&base).args(["-m", "venv", "--without-pip"]).arg(&place).status();
+    assert!(made.unwrap().success());
+    let site = fs::read_dir(place.join("lib")).unwrap().next().unwrap().unwrap().file_name();
+    let site = format!("env/lib/{}/site-packages", site.to_string_lossy());
+    fs::remove_dir_all(user.here().join(&site)).unwrap();
+    user.repository(&site, INSTALLED);
+    let python = place.join("bin/python").display().to_string();
+    let run = |package: &str, command: &[&str]| {
+        let args = ["repro", "repo", "--python", &python, "--inline", package, "--"];
+        user.gistify(&[&args, command].concat())
+    };
+    for (package, reason) in [
+        ("nothing", "HERE/env/bin/python has no such package"),
+        ("quick", "it is not of Python alone (fast.so)"),
+        ("one", "it shares common with two"),
+        ("two", "it is the repository itself, or installed in place"),
+    ] {
+        let ran = run(package, &["python", "run.py"]);
+        let expected = format!("gistify: inline {package}: {reason}");
+        assert_eq!((ran.code, ran.last_error_line()), (3, expected.as_str()));
+    }
+    // What a failure needs the metadata of is a dependency all the same.
+    let ran = run("stamped", &["python", "run.py"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let text = read(&user.here().join("repro.py"));
+    assert!(text.contains("\"stamped==1.5\"") && text.contains("raise ValueError"), "{text}");
+    assert!(ran.out.contains("it has to be installed as well"), "{}", ran.out);
+}

@@ -36,6 +36,15 @@ def editable(distribution):
     return bool(origin.get("dir_info", {}).get("editable"))
 
 
+def licence(metadata):
+    """The name of the licence in one line; empty where there is none."""
+    named = metadata.get("License-Expression") or metadata.get("License") or ""
+    if named and "\n" not in named and len(named) <= 80:
+        return named
+    marks = [mark.split(" :: ") for mark in metadata.get_all("Classifier") or ()]
+    return ", ".join(mark[-1] for mark in marks if mark[0] == "License")
+
+
 def described(distribution, owners):
     name = normalized(distribution.metadata["Name"] or "")
     tops = set()
@@ -56,6 +65,8 @@ def described(distribution, owners):
         "requires": sorted({required(line) for line in distribution.requires or ()} - {None}),
         "plugin": bool(points),
         "editable": editable(distribution),
+        "licence": licence(distribution.metadata),
+        "licence_files": distribution.metadata.get_all("License-File") or [],
     }
 
 

@@ -33,13 +33,31 @@ pub struct Distribution {
     pub name: String,
     /// Its version.
     pub version: String,
-    site: PathBuf,
+    pub(super) site: PathBuf,
     tops: Vec<String>,
     requires: Vec<String>,
     /// True if pytest loads a part of it as a plugin by itself.
     pub plugin: bool,
     /// True if it is a directory of the user's that is installed in place.
     pub editable: bool,
+    /// Its licence, as its metadata name it in a line; empty where they do not.
+    pub licence: String,
+    /// The files with the text of the licence, as its metadata name them.
+    pub licence_files: Vec<String>,
+}
+
+impl Distribution {
+    /// The requirement that pins it.
+    pub fn pinned(&self) -> String {
+        format!("{}=={}", self.name, self.version)
+    }
+
+    /// The files and directories of its site directory that hold its modules and data.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &str> {
+        let is_metadata =
+            |top: &str| [".dist-info", ".egg-info", ".pth"].iter().any(|end| top.ends_with(end));
+        self.tops.iter().map(String::as_str).filter(move |top| !is_metadata(top))
+    }
 }
 
 impl Inventory {
@@ -62,11 +80,11 @@ impl Inventory {
     /// Requirements that pin these distributions to the versions that are installed.
     pub fn pinned(&self, names: &BTreeSet<String>) -> Vec<String> {
         let found = names.iter().filter_map(|name| self.get(name));
-        found.map(|one| format!("{}=={}", one.name, one.version)).collect()
+        found.map(Distribution::pinned).collect()
     }
 
     /// These distributions and all that they require, as far as that is installed.
-    fn closure(&self, names: &BTreeSet<String>) -> Vec<&Distribution> {
+    pub(super) fn closure(&self, names: &BTreeSet<String>) -> Vec<&Distribution> {
         let mut pending: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();

@@ -4,6 +4,7 @@
 //! environments of our own. The repository itself is never installed: a copy of it is put on the
 //! path.
 
+mod inline;
 mod interpreter;
 mod inventory;
 mod layout;
@@ -31,6 +32,7 @@ use crate::{
 };
 use probe::Probe;
 
+pub use inline::{InlineError, InlineSpec, InlinedPackages, inline_packages};
 pub use interpreter::{declared_version, default_interpreter, find_interpreter, find_interpreters};
 pub use inventory::{Distribution, Inventory, project};
 pub(crate) use probe::{link_chain, probe};

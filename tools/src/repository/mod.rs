@@ -326,6 +326,13 @@ impl Repository {
         Ok(Repository { root, label, fingerprint, skipped: snapshot.skipped, apart })
     }
 
+    /// The same repository in another directory, which has a copy of its files, and more.
+    pub(crate) fn moved_to(&self, root: PathBuf) -> Result<Repository, RepositoryError> {
+        let snapshot = Snapshot::of(&root).map_err(read)?;
+        let fingerprint = snapshot.fingerprint(&root).map_err(read)?;
+        Ok(Repository { root, fingerprint, apart: BTreeSet::new(), ..self.clone() })
+    }
+
     /// Returns the options for walking its files.
     pub fn walk(&self) -> WalkOptions {
         WalkOptions { apart: self.apart.clone(), ..WalkOptions::default() }

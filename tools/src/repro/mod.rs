@@ -59,6 +59,8 @@ pub struct ReproRequest {
     pub same: Same,
     /// A program that decides instead: it is given the file, and exits with 0 where that is of interest.
     pub oracle: Option<PathBuf>,
+    /// The distributions that are part of the repository.
+    pub inlined: BTreeSet<String>,
 }
 
 /// A file that reproduces a failure.
@@ -179,7 +181,7 @@ pub fn reproduce(
         return Err(Problem::NoGist.because("there is no gist to reduce"));
     };
     let oracle = Oracle::new(session, request)?;
-    let mut work = Work::begin(session, &oracle, gist)?;
+    let mut work = Work::begin(session, &oracle, gist, request.inlined.clone())?;
     let prepared = work.prepare();
     if matches!(prepared, Err(Stop::Interrupted)) {
         work.take_data_untried()?;
@@ -217,6 +219,8 @@ struct Work<'a> {
     oracle: &'a Oracle,
     inventory: Inventory,
     bed: Bed,
+    /// Inlined packages that are installed nevertheless: the file reads their metadata, or another package imports them.
+    installed: BTreeSet<String>,
     form: ReproForm,
     gist: Gist,
     /// The last gist that a cold run confirmed.
@@ -239,7 +243,12 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn begin(session: &'a Session, oracle: &'a Oracle, gist: Gist) -> Result<Self, ToolError> {
+    fn begin(
+        session: &'a Session,
+        oracle: &'a Oracle,
+        gist: Gist,
+        installed: BTreeSet<String>,
+    ) -> Result<Self, ToolError> {
         let mut form = ReproForm::of(&session.command_without_plugins()?);
         let modules = imported_modules(&gist.text);
         let inventory = session
@@ -259,8 +268,11 @@ impl<'a> Work<'a> {
         Ok(Self {
             session,
             oracle,
-            bed: Bed::new(session, &inventory, &form.packages(&inventory, &gist, false))?
-                .with_values(oracle.has_values()),
+            bed: {
+                let packages = &form.packages(&inventory, &gist, false) | &installed;
+                Bed::new(session, &inventory, &packages)?.with_values(oracle.has_values())
+            },
+            installed,
             inventory,
             form,
             confirmed: gist.clone(),
@@ -407,6 +419,7 @@ impl<'a> Work<'a> {
     }
 
     fn shorten(&mut self) -> Result<(), Stop> {
+        self.coldly(Self::drop_installed)?;
         self.drop_plugins()?;
         self.coldly(Self::drop_configuration)?;
         self.step(Self::drop_unmentioned)?;
@@ -423,6 +436,22 @@ impl<'a> Work<'a> {
         self.step(Self::simplify)?;
         if self.gist.lines.len() != lines {
             self.step(Self::statements)?;
+        }
+        // What needed them may be gone.
+        self.coldly(Self::drop_installed)
+    }
+
+    /// Takes inlined packages away that the failure does not need besides their code in the gist.
+    fn drop_installed(&mut self) -> Result<(), Stop> {
+        for name in self.installed.clone() {
+            self.installed.remove(&name);
+            self.renew_bed()?;
+            let accepted = self.accepts(self.gist.clone());
+            if !matches!(accepted, Ok(true)) {
+                self.installed.insert(name);
+                self.renew_bed()?;
+            }
+            accepted?;
         }
         Ok(())
     }
@@ -494,10 +523,14 @@ impl<'a> Work<'a> {
 
     /// Makes a bed with the packages that the gist needs in its form.
     fn renew_bed(&mut self) -> Result<(), ToolError> {
-        let packages = self.form.packages(&self.inventory, &self.gist, false);
-        self.bed = Bed::new(self.session, &self.inventory, &packages)?
+        self.bed = Bed::new(self.session, &self.inventory, &self.packages())?
             .with_values(self.oracle.has_values());
         Ok(())
+    }
+
+    /// The distributions that the gist needs in its form.
+    fn packages(&self) -> BTreeSet<String> {
+        &self.form.packages(&self.inventory, &self.gist, false) | &self.installed
     }
 
     /// Does something by cold runs: its proposals are of another form than those before.
@@ -734,8 +767,7 @@ impl<'a> Work<'a> {
 
     /// Writes the head and runs the finished file, as a reader would.
     fn finish(mut self, head: &ReproHead, ended: SearchEnd) -> Result<Repro, ToolError> {
-        let names = self.form.packages(&self.inventory, &self.gist, false);
-        let requires = self.inventory.pinned(&names);
+        let requires = self.inventory.pinned(&self.packages());
         let place = self.oracle.place().map(|place| format!(" ({}:{})", place.path, place.line));
         let expected = format!("{}{}", self.oracle.describe(), place.unwrap_or_default());
         let head = ReproHead { expected, requires: requires.clone(), ..head.clone() };
