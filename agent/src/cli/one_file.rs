@@ -71,15 +71,19 @@ pub fn environment_of_file(
     sandbox: &dyn Sandbox,
     progress: &ProgressLine,
 ) -> Result<Environment, Failure> {
-    // A project of one file: what makes environments of repositories makes this one.
+    // A project with these requirements: what makes environments of repositories makes this one. The file itself is no
+    // part of it, since a repository has no output of gistify.
     let quoted: Vec<String> =
         requirements.iter().map(|one| toml::Value::from(one.as_str()).to_string()).collect();
     let project = format!(
         "[project]\nname = \"one-file\"\nversion = \"0\"\ndependencies = [{}]\n",
         quoted.join(", ")
     );
-    fs::write(directory.join("pyproject.toml"), project).or_exit(Exit::Infrastructure)?;
-    let repository = Repository::of_directory(directory).or_exit(Exit::Infrastructure)?;
+    let place = directory.join(".environment");
+    fs::create_dir_all(&place).or_exit(Exit::Infrastructure)?;
+    fs::write(place.join("pyproject.toml"), project).or_exit(Exit::Infrastructure)?;
+    fs::write(place.join("one_file.py"), "").or_exit(Exit::Infrastructure)?;
+    let repository = Repository::of_directory(&place).or_exit(Exit::Infrastructure)?;
     let request = ProvisionRequest {
         repository: &repository,
         host: &around.host,
