@@ -37,6 +37,7 @@ use crate::{
 ///
 /// Then single statements are tried until none of them can go: later ones before earlier ones, since they use them, and
 /// a statement before what is in it. Clauses (`else`, `except`, `case`) are tried as statements are.
+#[derive(Clone)]
 pub struct Reduction<'s> {
     whole: &'s StaysWhole<'s>,
     draft: Draft,
@@ -69,7 +70,7 @@ const ADDED: LineId = usize::MAX;
 type Group = Vec<LineId>;
 
 /// The kind of a proposal.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Tried {
     Group(Group),
     Unmentioned(Group),
@@ -98,7 +99,7 @@ impl Part {
 }
 
 /// A statement that may go.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Node {
     part: Part,
     kind: NodeKind,
@@ -115,7 +116,7 @@ enum NodeKind {
 }
 
 /// A block of a statement, or of the file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Block {
     /// The clause that it belongs to, where it can go as a whole.
     clause: Option<Part>,
@@ -162,6 +163,23 @@ impl<'s> Reduction<'s> {
     /// The gist as it stands.
     pub fn gist(&self) -> &Gist {
         &self.draft.gist
+    }
+
+    /// Returns the searches that come next while each proposal is refused, at most `count`; each has made its proposal.
+    #[must_use]
+    pub fn ahead(&self, count: usize) -> Vec<Self> {
+        let mut next = self.clone();
+        let mut ahead = Vec::new();
+        while ahead.len() < count && next.propose().is_some() {
+            ahead.push(next.clone());
+            next.reject();
+        }
+        ahead
+    }
+
+    /// Returns the last proposal, as long as it is neither accepted nor rejected.
+    pub fn proposed(&self) -> Option<&Gist> {
+        self.proposed.as_ref().map(|(draft, _)| &draft.gist)
     }
 
     /// Returns the gist without one further group of statements, or `None` if every remaining one is needed.

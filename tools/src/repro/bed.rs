@@ -6,6 +6,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    thread,
     time::Duration,
 };
 
@@ -35,6 +36,11 @@ const FORK_GRACE: Duration = Duration::from_millis(300);
 /// The grace of a proposal. Without what ends a wait it may hang, and one that is refused by mistake only stays longer.
 const PROPOSAL_GRACE: Duration = Duration::from_secs(2);
 
+/// The most proposals that are run at once: each needs a process that waits.
+const MOST_AT_ONCE: usize = 8;
+/// Runs after which another process is started.
+const RUNS_FOR_ANOTHER: usize = 16;
+
 /// The longest life of a process that waits for proposals.
 const LIFETIME: Duration = Duration::from_secs(4 * 3600);
 
@@ -47,13 +53,13 @@ pub(super) struct Bed {
     forks: RefCell<BedForks>,
 }
 
-/// The process that becomes each proposal by a fork.
+/// The processes that become proposals by forks.
 enum BedForks {
     /// No proposal was run yet.
     Unused,
-    /// It waits for the proposals of one command.
-    Waiting(Box<ProposalServer>),
-    /// All runs are cold: it could not be started, or has ended.
+    /// They wait for the proposals of one command.
+    Waiting(Vec<ProposalServer>),
+    /// All runs are cold: none could be started, or one has ended.
     Ended,
 }
 
@@ -65,6 +71,8 @@ struct ProposalServer {
     place: PathBuf,
     /// The longest time that a run took which came to its end, and the same of the processor.
     longest: Option<(Duration, Duration)>,
+    /// The runs so far.
+    runs: usize,
 }
 
 impl ProposalServer {
@@ -141,56 +149,94 @@ impl Bed {
         self
     }
 
-    /// Runs a gist as its form says, by a fork of a process that has loaded what it imports; `None` where it has to be run
-    /// cold.
+    /// Returns the number of proposals to run at once: one more with every few runs, up to the number of processors, since
+    /// a short search is over before a process has started.
+    pub(super) fn width(&self) -> usize {
+        let BedForks::Waiting(servers) = &*self.forks.borrow() else { return 1 };
+        let runs: usize = servers.iter().map(|server| server.runs).sum();
+        let most = thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_AT_ONCE));
+        most.min((1 + runs / RUNS_FOR_ANOTHER).min(servers.len() + 1))
+    }
+
+    /// Runs gists as their form says, all at once, by forks of processes that have loaded what they import. Returns one run
+    /// for each of the first gists, as many as there are processes; `None` is one that has to be run cold.
     pub(super) fn run_forked(
         &self,
         session: &Session,
-        gist: &Gist,
+        gists: &[Gist],
         form: &ReproForm,
-    ) -> Result<Option<FileRun>, ToolError> {
+    ) -> Result<Vec<Option<FileRun>>, ToolError> {
         let command = form.command(session);
         let mut forks = self.forks.borrow_mut();
-        if matches!(&*forks, BedForks::Waiting(server) if server.command != command) {
-            *forks = BedForks::Unused;
-        }
-        if matches!(&*forks, BedForks::Unused) {
-            *forks = match self.serve(session, gist, &command)? {
-                Some(server) => BedForks::Waiting(Box::new(server)),
-                None => BedForks::Ended,
-            };
-        }
-        let BedForks::Waiting(server) = &mut *forks else { return Ok(None) };
-        let (directory, scratch) = (server.directory(), server.scratch());
-        let Some(warm) = &mut server.warm else { return Ok(None) };
+        self.serve_all(session, gists, &command, &mut forks)?;
+        let BedForks::Waiting(servers) = &mut *forks else { return Ok(vec![None]) };
+        let ends = if command.is_pytest() { Ends::Tests } else { Ends::Process };
+        let longest = servers.iter().filter_map(|server| server.longest);
+        let longest = longest.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)));
         let mut limits = limits(session, PROPOSAL_GRACE);
-        if let Some((wall, cpu)) = server.longest {
+        if let Some((wall, cpu)) = longest {
             limits.wall = limits.wall.min(wall * SLOWER + PROPOSAL_GRACE);
             limits.cpu = limits.cpu.min(cpu * SLOWER + FORK_GRACE);
         }
-        let order = WarmRun {
-            files: &[(NAME, &gist.text)],
-            tests: &[],
-            changes: &[],
-            limits,
-            ends: if command.is_pytest() { Ends::Tests } else { Ends::Process },
+        let run = |(server, gist): (&mut ProposalServer, &Gist)| {
+            let files = [(NAME, gist.text.as_str())];
+            let order = WarmRun { files: &files, tests: &[], changes: &[], limits, ends };
+            server.warm.as_mut().and_then(|warm| warm.run(&order).ok())
         };
-        match warm.run(&order) {
+        let ran: Vec<_> = thread::scope(|scope| {
+            let begun = servers.iter_mut().zip(gists).map(|pair| scope.spawn(move || run(pair)));
+            let begun: Vec<_> = begun.collect();
+            begun.into_iter().map(|thread| thread.join().ok().flatten()).collect()
+        });
+        let is_ended = ran.iter().any(Option::is_none);
+        let mut runs = Vec::new();
+        for (server, ran) in servers.iter_mut().zip(ran) {
+            server.runs += 1;
             // A program that leaves without its end is judged by a cold run.
-            Ok(ran) if ran.execution.complete || ran.execution.status == Status::TimedOut => {
-                if ran.execution.complete {
-                    let (wall, cpu) = server.longest.unwrap_or_default();
-                    let run = &ran.execution;
-                    server.longest = Some((wall.max(run.wall), cpu.max(run.cpu)));
-                }
-                read(session, ran.execution, &directory, &scratch, NAME).map(Some)
+            let execution = ran
+                .map(|ran| ran.execution)
+                .filter(|execution| execution.complete || execution.status == Status::TimedOut);
+            let Some(execution) = execution else {
+                runs.push(None);
+                continue;
+            };
+            if execution.complete {
+                let (wall, cpu) = server.longest.unwrap_or_default();
+                server.longest = Some((wall.max(execution.wall), cpu.max(execution.cpu)));
             }
-            Ok(_) => Ok(None),
-            Err(_) => {
-                *forks = BedForks::Ended;
-                Ok(None)
+            let (directory, scratch) = (server.directory(), server.scratch());
+            runs.push(Some(read(session, execution, &directory, &scratch, NAME)?));
+        }
+        if is_ended {
+            *forks = BedForks::Ended;
+        }
+        Ok(runs)
+    }
+
+    /// Makes sure that a process waits for each gist, as far as that many can wait.
+    fn serve_all(
+        &self,
+        session: &Session,
+        gists: &[Gist],
+        command: &Command,
+        forks: &mut BedForks,
+    ) -> Result<(), ToolError> {
+        match forks {
+            BedForks::Ended => return Ok(()),
+            BedForks::Waiting(servers) if servers.iter().all(|one| one.command == *command) => {}
+            _ => *forks = BedForks::Waiting(Vec::new()),
+        }
+        let BedForks::Waiting(servers) = forks else { return Ok(()) };
+        while servers.len() < gists.len().min(MOST_AT_ONCE) {
+            match self.serve(session, &gists[0], command)? {
+                Some(server) => servers.push(server),
+                None => break,
             }
         }
+        if servers.is_empty() {
+            *forks = BedForks::Ended;
+        }
+        Ok(())
     }
 
     /// Starts a process that waits for proposals; `None` where it cannot wait.
@@ -203,7 +249,7 @@ impl Bed {
         let failed = |error: std::io::Error| ToolError::Fatal(error.to_string());
         let place = session.workspace.process_directory()?;
         let mut server =
-            ProposalServer { warm: None, command: command.clone(), place, longest: None };
+            ProposalServer { warm: None, command: command.clone(), place, longest: None, runs: 0 };
         let (directory, scratch) = (server.directory(), server.scratch());
         fs::create_dir_all(&directory).map_err(failed)?;
         fs::write(directory.join(NAME), &gist.text).map_err(failed)?;

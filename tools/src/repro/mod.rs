@@ -15,8 +15,8 @@ use std::{collections::BTreeSet, path::PathBuf};
 use graph::{
     Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, Place, Reach, Reduction, Source,
     Trace, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
-    laid_out, unwrapped, with_data, without_annotations, without_decorators, without_imports,
-    without_parameters,
+    laid_out, unwrapped, with_data, without_annotations, without_decorators, without_elements,
+    without_imports, without_parameters, without_unread_parameters,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -211,6 +211,14 @@ impl From<ToolError> for Stop {
     fn from(error: ToolError) -> Self {
         Self::Failed(error)
     }
+}
+
+/// The end of a trial of several proposals.
+struct Judged {
+    /// The number of proposals that were judged, from the first on.
+    count: usize,
+    /// True if the last of these holds; all others are refused.
+    holds: bool,
 }
 
 /// A repro in the making.
@@ -428,13 +436,19 @@ impl<'a> Work<'a> {
         self.step(|work| work.rewrite(each(without_annotations)))?;
         self.step(Self::simplify)?;
         self.step(Self::statements)?;
-        let lines = self.gist.lines.len();
-        self.step(Self::unwrap_blocks)?;
-        self.step(|work| work.rewrite(each(without_decorators)))?;
-        self.step(|work| work.rewrite(each(without_parameters)))?;
-        self.step(|work| work.rewrite(each(halved_parameters)))?;
-        self.step(Self::simplify)?;
-        if self.gist.lines.len() != lines {
+        // What is no statement goes: behind that, others are no longer needed.
+        loop {
+            let before = self.gist.lines.len();
+            self.step(Self::unwrap_blocks)?;
+            self.step(|work| work.rewrite(each(without_unread_parameters)))?;
+            self.step(|work| work.rewrite(each(without_elements)))?;
+            self.step(|work| work.rewrite(each(without_decorators)))?;
+            self.step(|work| work.rewrite(each(without_parameters)))?;
+            self.step(|work| work.rewrite(each(halved_parameters)))?;
+            self.step(Self::simplify)?;
+            if self.gist.lines.len() == before {
+                break;
+            }
             self.step(Self::statements)?;
         }
         // What needed them may be gone.
@@ -628,15 +642,26 @@ impl<'a> Work<'a> {
         // Each pass goes on behind the proposal that held; the next one tries again what was refused before it.
         loop {
             let (mut at, mut is_changed) = (0, false);
-            while let Some(proposal) = rewrite(&self.gist, at) {
-                if proposal.text == self.gist.text || refused.contains(&proposal.text) {
-                    at += 1;
-                } else if self.accepts(proposal.clone())? {
-                    is_changed = true;
-                } else {
-                    refused.insert(proposal.text);
-                    at += 1;
+            loop {
+                let (mut places, mut proposals) = (Vec::new(), Vec::new());
+                let mut next = at;
+                while proposals.len() < self.width()
+                    && let Some(proposal) = rewrite(&self.gist, next)
+                {
+                    if proposal.text != self.gist.text && !refused.contains(&proposal.text) {
+                        places.push(next);
+                        proposals.push(proposal);
+                    }
+                    next += 1;
                 }
+                if proposals.is_empty() {
+                    break;
+                }
+                let judged = self.accepts_first(&proposals)?;
+                at = places[judged.count - 1] + usize::from(!judged.holds);
+                is_changed |= judged.holds;
+                let count = judged.count - usize::from(judged.holds);
+                refused.extend(proposals.into_iter().take(count).map(|proposal| proposal.text));
             }
             if !is_changed {
                 return Ok(());
@@ -676,14 +701,46 @@ impl<'a> Work<'a> {
         let whole = |_: &GistLine| false;
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
-        while let Some(proposal) = reduction.propose() {
-            if self.accepts(proposal)? {
+        loop {
+            let mut ahead = reduction.ahead(self.width());
+            let proposals: Vec<Gist> =
+                ahead.iter().filter_map(|next| next.proposed().cloned()).collect();
+            if proposals.is_empty() {
+                return Ok(());
+            }
+            let judged = self.accepts_first(&proposals)?;
+            reduction = ahead.swap_remove(judged.count - 1);
+            if judged.holds {
                 reduction.accept();
             } else {
                 reduction.reject();
             }
         }
-        Ok(())
+    }
+
+    /// Returns the number of proposals that are worth making before the first of them is judged.
+    fn width(&self) -> usize {
+        match self.is_forking && !self.oracle.has_user_program() {
+            true => self.bed.width(),
+            false => 1,
+        }
+    }
+
+    /// Runs proposals at once, each of which is made for the case that those before it are refused, and goes on from the
+    /// first that holds. At least one of them is judged.
+    fn accepts_first(&mut self, proposals: &[Gist]) -> Result<Judged, Stop> {
+        if self.time_left().is_zero() {
+            return Err(Stop::TimeLimit);
+        }
+        let forked = self.holds_forked(proposals)?;
+        let mut count = 0;
+        for (proposal, forked) in proposals.iter().zip(forked) {
+            count += 1;
+            if self.goes_on_from(proposal.clone(), forked)? {
+                return Ok(Judged { count, holds: true });
+            }
+        }
+        Ok(Judged { count, holds: false })
     }
 
     /// Runs a proposal of the search, as long as there is time, and goes on from it where it holds.
@@ -696,6 +753,12 @@ impl<'a> Work<'a> {
 
     /// Runs a proposal, and goes on from it where it holds.
     fn holds_as(&mut self, proposal: Gist) -> Result<bool, Stop> {
+        let forked = self.holds_forked(std::slice::from_ref(&proposal))?;
+        self.goes_on_from(proposal, forked.into_iter().next().flatten())
+    }
+
+    /// Goes on from a proposal where it holds; `forked` is the verdict of a run by fork, where there is one.
+    fn goes_on_from(&mut self, proposal: Gist, forked: Option<bool>) -> Result<bool, Stop> {
         if self.session.interrupt.is_triggered() {
             return Err(Stop::Interrupted);
         }
@@ -707,7 +770,7 @@ impl<'a> Work<'a> {
             lines,
             left: self.time_left(),
         });
-        let holds = match self.holds_forked(&proposal)? {
+        let holds = match forked {
             Some(false) => false,
             // A process that has loaded a module cannot say if its import is needed.
             Some(true) if imported_modules(&proposal.text) == imported_modules(&self.gist.text) => {
@@ -740,15 +803,16 @@ impl<'a> Work<'a> {
         self.fails_alike(gist, &run)
     }
 
-    /// The same by fork; `None` where that cannot say.
-    fn holds_forked(&self, gist: &Gist) -> Result<Option<bool>, Stop> {
+    /// The same of gists at once, by forks; `None` where these cannot say. There may be fewer verdicts than gists.
+    fn holds_forked(&self, gists: &[Gist]) -> Result<Vec<Option<bool>>, Stop> {
         if !self.is_forking || self.oracle.has_user_program() {
-            return Ok(None);
+            return Ok(vec![None]);
         }
-        let Some(run) = self.bed.run_forked(self.session, gist, &self.form)? else {
-            return Ok(None);
+        let runs = self.bed.run_forked(self.session, gists, &self.form)?;
+        let verdict = |(gist, run): (&Gist, Option<FileRun>)| {
+            run.map(|run| self.fails_alike(gist, &run)).transpose()
         };
-        self.fails_alike(gist, &run).map(Some)
+        gists.iter().zip(runs).map(verdict).collect()
     }
 
     fn fails_alike(&self, gist: &Gist, run: &FileRun) -> Result<bool, Stop> {

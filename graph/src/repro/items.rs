@@ -1,0 +1,350 @@
+//! Takes items out of lists: parameters that nothing reads, with what calls give them, and elements of displays.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+
+use ruff_python_ast::{
+    AnyParameterRef, ArgOrKeyword, Expr, ExprCall, Stmt, StmtFunctionDef,
+    visitor::{Visitor, walk_expr, walk_stmt},
+};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::{
+    parse,
+    splice::{Edit, spliced},
+};
+use crate::{slice::Gist, syntax::with_deep_stack};
+
+/// The gist without parameters that their functions do not read, and without what calls of these names give them: without
+/// all of them, then without halves, down to single ones.
+///
+/// ```python
+/// def area(shape, unit):    # def area(shape):
+///     return shape.a
+/// area(square, "m")         # area(square)
+/// ```
+pub fn without_unread_parameters(gist: &Gist) -> Vec<Gist> {
+    with_deep_stack(|| {
+        let syntax = parse(gist);
+        let mut found = Lists::default();
+        syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
+        let marks: Vec<Vec<Mark>> = found
+            .functions
+            .iter()
+            .flat_map(|function| function.unread_parameters(&found.calls))
+            .collect();
+        halves(marks.len())
+            .map(|group| found.without(gist, marks[group].iter().flatten()))
+            .collect()
+    })
+}
+
+/// The gist without elements of a display, or keyword arguments of a call, that is longer than a line: for each of them
+/// without all, then without halves, down to single ones.
+///
+/// ```python
+/// RATES = {       # RATES = {
+///     "a": 1,     #     "b": 2,
+///     "b": 2,     # }
+/// }
+/// ```
+pub fn without_elements(gist: &Gist) -> Vec<Gist> {
+    with_deep_stack(|| {
+        let syntax = parse(gist);
+        let mut found = Lists::default();
+        syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
+        let mut proposals = Vec::new();
+        for (at, list) in found.lists.iter().enumerate() {
+            if !syntax.source().slice(list.range).contains('\n') {
+                continue;
+            }
+            for group in halves(list.free.len()) {
+                let marks: Vec<Mark> = list.free[group].iter().map(|item| (at, *item)).collect();
+                proposals.push(found.without(gist, &marks));
+            }
+        }
+        proposals
+    })
+}
+
+/// An item of a list, both by number.
+type Mark = (usize, usize);
+
+/// Ranges of so many things: all of them, both halves, and so on down to single ones.
+fn halves(count: usize) -> impl Iterator<Item = Range<usize>> {
+    let sizes = std::iter::successors(Some(count), |size| (*size > 1).then(|| size.div_ceil(2)));
+    sizes.filter(|size| *size > 0).flat_map(move |size| {
+        (0..count).step_by(size).map(move |from| from..(from + size).min(count))
+    })
+}
+
+/// A list in brackets: parameters, arguments, or elements.
+struct ItemList {
+    /// The list with its brackets.
+    range: TextRange,
+    items: Vec<TextRange>,
+    /// The items that may go by themselves.
+    free: Vec<usize>,
+}
+
+impl ItemList {
+    /// Returns edits that take items out. What lies between two items goes with the first of them.
+    fn without(&self, gone: &BTreeSet<usize>) -> Vec<Edit> {
+        let Some(last_kept) = (0..self.items.len()).rev().find(|at| !gone.contains(at)) else {
+            let one = TextSize::from(1);
+            let inner = TextRange::new(self.range.start() + one, self.range.end() - one);
+            return vec![(inner, String::new())];
+        };
+        let before = gone
+            .range(..last_kept)
+            .map(|at| TextRange::new(self.items[*at].start(), self.items[at + 1].start()));
+        let last = self.items.len() - 1;
+        let end = TextRange::new(self.items[last_kept].end(), self.items[last].end());
+        before
+            .chain((last_kept < last).then_some(end))
+            .map(|range| (range, String::new()))
+            .collect()
+    }
+}
+
+/// A function, with the list of its parameters.
+struct FoundFunction<'a> {
+    function: &'a StmtFunctionDef,
+    /// The names by which it is called.
+    names: Vec<&'a str>,
+    /// Parameters that a call does not give: `self`.
+    bound: usize,
+    list: usize,
+}
+
+/// A call, with the list of its arguments.
+struct FoundCall<'a> {
+    call: &'a ExprCall,
+    name: &'a str,
+    list: usize,
+}
+
+impl FoundCall<'_> {
+    /// Returns the argument for a parameter.
+    fn argument_for(&self, name: &str, position: Option<usize>) -> Option<usize> {
+        let mut positional = 0;
+        for (at, argument) in self.call.arguments.iter_source_order().enumerate() {
+            match argument {
+                ArgOrKeyword::Keyword(keyword) => {
+                    if keyword.arg.as_ref().is_some_and(|given| given == name) {
+                        return Some(at);
+                    }
+                }
+                ArgOrKeyword::Arg(Expr::Starred(_)) => return None,
+                ArgOrKeyword::Arg(_) if position == Some(positional) => return Some(at),
+                ArgOrKeyword::Arg(_) => positional += 1,
+            }
+        }
+        None
+    }
+}
+
+impl FoundFunction<'_> {
+    /// Returns for each parameter that the function does not read its item and those of calls.
+    fn unread_parameters(&self, calls: &[FoundCall<'_>]) -> Vec<Vec<Mark>> {
+        let mut reads = Reads::default();
+        self.function.body.iter().for_each(|stmt| reads.visit_stmt(stmt));
+        let keyword_only = self.function.parameters.kwonlyargs.iter();
+        let keyword_only: BTreeSet<&str> = keyword_only.map(|one| one.name().as_str()).collect();
+        let mut unread = Vec::new();
+        for (at, parameter) in self.function.parameters.iter().enumerate() {
+            let name = parameter.name().as_str();
+            if parameter.is_variadic() || at < self.bound || reads.0.contains(name) {
+                continue;
+            }
+            let position = (!keyword_only.contains(name)).then(|| at - self.bound);
+            let mut marks = vec![(self.list, at)];
+            for call in calls.iter().filter(|call| self.names.contains(&call.name)) {
+                marks.extend(call.argument_for(name, position).map(|item| (call.list, item)));
+            }
+            unread.push(marks);
+        }
+        unread
+    }
+}
+
+/// The names that statements read.
+#[derive(Default)]
+struct Reads<'a>(BTreeSet<&'a str>);
+
+impl<'a> Visitor<'a> for Reads<'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr {
+            self.0.insert(&name.id);
+        }
+        walk_expr(self, expr);
+    }
+}
+
+/// The lists of a file.
+#[derive(Default)]
+struct Lists<'a> {
+    lists: Vec<ItemList>,
+    functions: Vec<FoundFunction<'a>>,
+    calls: Vec<FoundCall<'a>>,
+    /// The class whose body is visited; none in a function.
+    class: Option<&'a str>,
+}
+
+impl<'a> Lists<'a> {
+    fn add(&mut self, range: TextRange, items: Vec<TextRange>, free: Vec<usize>) -> usize {
+        self.lists.push(ItemList { range, items, free });
+        self.lists.len() - 1
+    }
+
+    fn add_elements(&mut self, range: TextRange, items: Vec<TextRange>) {
+        let free = (0..items.len()).collect();
+        self.add(range, items, free);
+    }
+
+    fn add_function(&mut self, function: &'a StmtFunctionDef) {
+        let items = function.parameters.iter().map(|parameter| {
+            let stars = match parameter {
+                AnyParameterRef::Variadic(_) if is_keywords(function, &parameter) => 2,
+                AnyParameterRef::Variadic(_) => 1,
+                AnyParameterRef::NonVariadic(_) => 0,
+            };
+            TextRange::new(parameter.start() - TextSize::from(stars), parameter.end())
+        });
+        let list = self.add(function.parameters.range(), items.collect(), Vec::new());
+        let is_static = function.decorator_list.iter().any(|decorator| {
+            decorator.expression.as_name_expr().is_some_and(|name| name.id == "staticmethod")
+        });
+        let name = function.name.as_str();
+        let class = self.class.filter(|_| matches!(name, "__init__" | "__new__"));
+        let names = std::iter::once(name).chain(class).collect();
+        let bound = usize::from(self.class.is_some() && !is_static);
+        self.functions.push(FoundFunction { function, names, bound, list });
+    }
+
+    /// The gist without marked items.
+    fn without<'m>(&self, gist: &Gist, marks: impl IntoIterator<Item = &'m Mark>) -> Gist {
+        let mut gone: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (list, item) in marks {
+            gone.entry(*list).or_default().insert(*item);
+        }
+        let edits = gone.iter().flat_map(|(list, items)| self.lists[*list].without(items));
+        spliced(gist, edits.collect())
+    }
+}
+
+fn is_keywords(function: &StmtFunctionDef, parameter: &AnyParameterRef<'_>) -> bool {
+    function.parameters.kwarg.as_ref().is_some_and(|one| one.range() == parameter.range())
+}
+
+impl<'a> Visitor<'a> for Lists<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        let class = self.class;
+        match stmt {
+            Stmt::FunctionDef(function) => {
+                self.add_function(function);
+                self.class = None;
+            }
+            Stmt::ClassDef(inner) => self.class = Some(&inner.name),
+            _ => {}
+        }
+        walk_stmt(self, stmt);
+        self.class = class;
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        let ranges = |elements: &[Expr]| elements.iter().map(Ranged::range).collect();
+        match expr {
+            Expr::List(list) => self.add_elements(list.range(), ranges(&list.elts)),
+            Expr::Set(set) if set.elts.len() > 1 => {
+                self.add_elements(set.range(), ranges(&set.elts));
+            }
+            Expr::Dict(dict) => {
+                let items = dict.items.iter().map(|item| match &item.key {
+                    Some(key) => TextRange::new(key.start(), item.value.end()),
+                    None => {
+                        TextRange::new(item.value.start() - TextSize::from(2), item.value.end())
+                    }
+                });
+                self.add_elements(dict.range(), items.collect());
+            }
+            Expr::Call(call) => {
+                let items: Vec<_> = call.arguments.iter_source_order().collect();
+                let is_named = |item: &ArgOrKeyword<'_>| matches!(item, ArgOrKeyword::Keyword(keyword) if keyword.arg.is_some());
+                let free = (0..items.len()).filter(|at| is_named(&items[*at])).collect();
+                let items = items.iter().map(Ranged::range).collect();
+                let list = self.add(call.arguments.range(), items, free);
+                let name = match &*call.func {
+                    Expr::Name(name) => Some(name.id.as_str()),
+                    Expr::Attribute(attribute) => Some(attribute.attr.as_str()),
+                    _ => None,
+                };
+                self.calls.extend(name.map(|name| FoundCall { call, name, list }));
+            }
+            _ => {}
+        }
+        walk_expr(self, expr);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repro::tests::gist;
+
+    #[track_caller]
+    fn check(proposals: Vec<Gist>, expected: &[&str]) {
+        let texts: Vec<_> = proposals.into_iter().map(|gist| gist.text).collect();
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn unread_parameters_go_with_their_arguments() {
+        let of = |text: &str| without_unread_parameters(&gist(text));
+        check(
+            of("def f(a, b, *, c=1):\n    return a\nf(1,\n  2, c=3)\nm.f(b=1, a=2)\n"),
+            &[
+                "def f(a):\n    return a\nf(1)\nm.f(a=2)\n",
+                "def f(a, c=1):\n    return a\nf(1,\n  c=3)\nm.f(a=2)\n",
+                "def f(a, b):\n    return a\nf(1,\n  2)\nm.f(b=1, a=2)\n",
+            ],
+        );
+        check(
+            of("class C:\n    def __init__(self, a, b):\n        self.b = b\nC(1, 2)\nC(*x)\n"),
+            &["class C:\n    def __init__(self, b):\n        self.b = b\nC(2)\nC(*x)\n"],
+        );
+        check(
+            of("def f(a, *args, b, **more):\n    pass\nf(\n    1,\n    b=2,\n)\n"),
+            &[
+                "def f(*args, **more):\n    pass\nf()\n",
+                "def f(*args, b, **more):\n    pass\nf(\n    b=2,\n)\n",
+                "def f(a, *args, **more):\n    pass\nf(\n    1,\n)\n",
+            ],
+        );
+        check(of("def f(a): return a\nf(1)\n"), &[]);
+    }
+
+    #[test]
+    fn elements_go_from_displays_of_several_lines() {
+        let of = |text: &str| without_elements(&gist(text));
+        check(
+            of("x = [\n    1,\n    2,\n]\ny = [1, 2]\n"),
+            &[
+                "x = []\ny = [1, 2]\n",
+                "x = [\n    2,\n]\ny = [1, 2]\n",
+                "x = [\n    1,\n]\ny = [1, 2]\n",
+            ],
+        );
+        check(
+            of("f(\n    1,\n    a={\n        'b': 2, **c,\n    },\n)\n"),
+            &[
+                "f(\n    1,\n)\n",
+                "f(\n    1,\n    a={},\n)\n",
+                "f(\n    1,\n    a={\n        **c,\n    },\n)\n",
+                "f(\n    1,\n    a={\n        'b': 2,\n    },\n)\n",
+            ],
+        );
+    }
+}
