@@ -155,10 +155,7 @@ mod tests {
     #[test]
     fn a_wrong_line_is_named() {
         let good = r#"{"name": "a", "url": "https://x.example/a"}"#;
-        refused(
-            &format!("{good}\n\n{{\n"),
-            "line 3: EOF while parsing an object at line 1 column 1",
-        );
+        refused(&format!("{good}\n\n{{\n"), "line 3: its JSON is cut off");
         refused(&format!("{good}\n{good}"), "line 2: the name a was there before");
         refused(r#"{"name": "a", "url": "../a"}"#, "line 1: url \"../a\" is no address");
         refused(r#"{"name": "a"}"#, "line 1: it has neither a path nor a url");

@@ -31,7 +31,12 @@ const TEST: [&str; 2] = ["pytest", "tests/test_numbers.py::test_double"];
 #[test]
 fn repositories_that_are_none() {
     let user = User::new();
-    check(&user, &run("none", &TEST), 3, &["none", "no such file or directory", "after `--`"]);
+    check(
+        &user,
+        &run("none", &TEST),
+        3,
+        &["none", "no such file or directory", "gistify help repositories"],
+    );
     user.repository("empty", "");
     check(&user, &run("empty", &TEST), 3, &["empty", "empty"]);
     user.repository("text", "#- readme.txt\nhello\n");

@@ -170,7 +170,7 @@ fn a_test_becomes_a_program_without_pytest() {
     let body = text.split("# ///\n\n").nth(1).unwrap();
     assert_eq!(
         body,
-        "import json\n\n\ndef check(item):\n    if item['price'] < 0:\n        raise ValueError(f'bad price of {item}')\n\n\ndef total(text, rate = 1.0):\n    for item in json.loads(text):\n        check(item)\n    raise NotImplementedError(\"left out by gistify: shop/prices.py:16\")\n\n\ndef test_total(rate):\n    text = json.dumps([{'price': 1}, {'price': -1}])\n    assert total(text, rate) == 0\n\n\nif __name__ == \"__main__\":\n    test_total(rate=1)\n"
+        "import json\n\n\ndef check(item):\n    if item['price'] < 0:\n        raise ValueError(f'bad price of {item}')\n\n\ndef total(text):\n    for item in json.loads(text):\n        check(item)\n    raise NotImplementedError(\"left out by gistify: shop/prices.py:16\")\n\n\ndef test_total():\n    text = json.dumps([{'price': 1}, {'price': -1}])\n    assert total(text) == 0\n\n\nif __name__ == \"__main__\":\n    test_total()\n"
     );
     let head = text.split("# ///\n\n").next().unwrap();
     assert!(
