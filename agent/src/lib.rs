@@ -5,6 +5,7 @@
 //!
 //! ```
 //! use gistify::{Config, Prompts};
+//! use std::collections::BTreeMap;
 //!
 //! let mut config = Config::defaults();
 //! config.set("session.steps=7")?;
@@ -12,7 +13,8 @@
 //! assert!(config.set("session.step=7").is_err());
 //!
 //! let prompts = Prompts::load(None)?;
-//! assert!(prompts.render("tools/submit.md", ()).is_ok());
+//! let values = BTreeMap::from([("query", false)]);
+//! assert!(prompts.render("tools/submit.md", values).is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ruff_python_ast::{
-    AnyParameterRef, ArgOrKeyword, Expr, ExprCall, Stmt, StmtFunctionDef,
+    ArgOrKeyword, Expr, ExprCall, Stmt, StmtFunctionDef,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -15,34 +15,36 @@ use super::{
     parse,
     splice::{Edit, spliced},
 };
-use crate::{slice::Gist, syntax::with_deep_stack};
+use crate::{
+    slice::Gist,
+    syntax::{Syntax, with_deep_stack},
+};
 
-/// The gist without parameters that their functions do not read, and without what calls of these names give them: without
-/// all of them, then without halves, down to single ones.
+/// Returns the gist without parameters that their functions do not mention, and without the arguments for them in calls
+/// of functions of that name. Index 0 is without all of them, the next without halves, the last without single ones; `None`
+/// behind these.
 ///
 /// ```python
 /// def area(shape, unit):    # def area(shape):
 ///     return shape.a
 /// area(square, "m")         # area(square)
 /// ```
-pub fn without_unread_parameters(gist: &Gist) -> Vec<Gist> {
+pub fn without_unread_parameters(gist: &Gist, at: usize) -> Option<Gist> {
     with_deep_stack(|| {
         let syntax = parse(gist);
-        let mut found = Lists::default();
-        syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
+        let found = Lists::of(&syntax);
         let marks: Vec<Vec<Mark>> = found
             .functions
             .iter()
             .flat_map(|function| function.unread_parameters(&found.calls))
             .collect();
-        halves(marks.len())
-            .map(|group| found.without(gist, marks[group].iter().flatten()))
-            .collect()
+        let group = halves(marks.len()).nth(at)?;
+        Some(found.without(gist, marks[group].iter().flatten()))
     })
 }
 
-/// The gist without elements of a display, or keyword arguments of a call, that is longer than a line: for each of them
-/// without all, then without halves, down to single ones.
+/// Returns the gist without elements of a display, or keyword arguments of a call, that is longer than a line. For each of
+/// them there is one without all, then without halves, down to single ones; `None` behind the last index.
 ///
 /// ```python
 /// RATES = {       # RATES = {
@@ -50,22 +52,18 @@ pub fn without_unread_parameters(gist: &Gist) -> Vec<Gist> {
 ///     "b": 2,     # }
 /// }
 /// ```
-pub fn without_elements(gist: &Gist) -> Vec<Gist> {
+pub fn without_elements(gist: &Gist, at: usize) -> Option<Gist> {
     with_deep_stack(|| {
         let syntax = parse(gist);
-        let mut found = Lists::default();
-        syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
-        let mut proposals = Vec::new();
-        for (at, list) in found.lists.iter().enumerate() {
-            if !syntax.source().slice(list.range).contains('\n') {
-                continue;
-            }
-            for group in halves(list.free.len()) {
-                let marks: Vec<Mark> = list.free[group].iter().map(|item| (at, *item)).collect();
-                proposals.push(found.without(gist, &marks));
-            }
-        }
-        proposals
+        let found = Lists::of(&syntax);
+        let is_long = |list: &ItemList| syntax.source().slice(list.range).contains('\n');
+        let long = found.lists.iter().enumerate().filter(|(_, list)| is_long(list));
+        let mut groups = long.flat_map(|(number, list)| {
+            halves(list.free.len()).map(move |group| (number, &list.free[group]))
+        });
+        let (number, items) = groups.nth(at)?;
+        let marks: Vec<Mark> = items.iter().map(|item| (number, *item)).collect();
+        Some(found.without(gist, &marks))
     })
 }
 
@@ -149,14 +147,14 @@ impl FoundCall<'_> {
 impl FoundFunction<'_> {
     /// Returns for each parameter that the function does not read its item and those of calls.
     fn unread_parameters(&self, calls: &[FoundCall<'_>]) -> Vec<Vec<Mark>> {
-        let mut reads = Reads::default();
-        self.function.body.iter().for_each(|stmt| reads.visit_stmt(stmt));
+        let mut mentioned = MentionedNames::default();
+        self.function.body.iter().for_each(|stmt| mentioned.visit_stmt(stmt));
         let keyword_only = self.function.parameters.kwonlyargs.iter();
         let keyword_only: BTreeSet<&str> = keyword_only.map(|one| one.name().as_str()).collect();
         let mut unread = Vec::new();
         for (at, parameter) in self.function.parameters.iter().enumerate() {
             let name = parameter.name().as_str();
-            if parameter.is_variadic() || at < self.bound || reads.0.contains(name) {
+            if parameter.is_variadic() || at < self.bound || mentioned.0.contains(name) {
                 continue;
             }
             let position = (!keyword_only.contains(name)).then(|| at - self.bound);
@@ -170,11 +168,11 @@ impl FoundFunction<'_> {
     }
 }
 
-/// The names that statements read.
+/// The names in statements.
 #[derive(Default)]
-struct Reads<'a>(BTreeSet<&'a str>);
+struct MentionedNames<'a>(BTreeSet<&'a str>);
 
-impl<'a> Visitor<'a> for Reads<'a> {
+impl<'a> Visitor<'a> for MentionedNames<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         if let Expr::Name(name) = expr {
             self.0.insert(&name.id);
@@ -194,6 +192,12 @@ struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
+    fn of(syntax: &'a Syntax) -> Self {
+        let mut found = Self::default();
+        syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
+        found
+    }
+
     fn add(&mut self, range: TextRange, items: Vec<TextRange>, free: Vec<usize>) -> usize {
         self.lists.push(ItemList { range, items, free });
         self.lists.len() - 1
@@ -205,15 +209,8 @@ impl<'a> Lists<'a> {
     }
 
     fn add_function(&mut self, function: &'a StmtFunctionDef) {
-        let items = function.parameters.iter().map(|parameter| {
-            let stars = match parameter {
-                AnyParameterRef::Variadic(_) if is_keywords(function, &parameter) => 2,
-                AnyParameterRef::Variadic(_) => 1,
-                AnyParameterRef::NonVariadic(_) => 0,
-            };
-            TextRange::new(parameter.start() - TextSize::from(stars), parameter.end())
-        });
-        let list = self.add(function.parameters.range(), items.collect(), Vec::new());
+        let items = function.parameters.iter().map(|parameter| parameter.range()).collect();
+        let list = self.add(function.parameters.range(), items, Vec::new());
         let is_static = function.decorator_list.iter().any(|decorator| {
             decorator.expression.as_name_expr().is_some_and(|name| name.id == "staticmethod")
         });
@@ -235,10 +232,6 @@ impl<'a> Lists<'a> {
     }
 }
 
-fn is_keywords(function: &StmtFunctionDef, parameter: &AnyParameterRef<'_>) -> bool {
-    function.parameters.kwarg.as_ref().is_some_and(|one| one.range() == parameter.range())
-}
-
 impl<'a> Visitor<'a> for Lists<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         let class = self.class;
@@ -258,9 +251,7 @@ impl<'a> Visitor<'a> for Lists<'a> {
         let ranges = |elements: &[Expr]| elements.iter().map(Ranged::range).collect();
         match expr {
             Expr::List(list) => self.add_elements(list.range(), ranges(&list.elts)),
-            Expr::Set(set) if set.elts.len() > 1 => {
-                self.add_elements(set.range(), ranges(&set.elts));
-            }
+            Expr::Set(set) => self.add_elements(set.range(), ranges(&set.elts)),
             Expr::Dict(dict) => {
                 let items = dict.items.iter().map(|item| match &item.key {
                     Some(key) => TextRange::new(key.start(), item.value.end()),
@@ -295,16 +286,18 @@ mod tests {
     use crate::repro::tests::gist;
 
     #[track_caller]
-    fn check(proposals: Vec<Gist>, expected: &[&str]) {
-        let texts: Vec<_> = proposals.into_iter().map(|gist| gist.text).collect();
+    fn check(rewrite: fn(&Gist, usize) -> Option<Gist>, text: &str, expected: &[&str]) {
+        let gist = gist(text);
+        let texts: Vec<_> =
+            (0..).map_while(|at| rewrite(&gist, at)).map(|gist| gist.text).collect();
         assert_eq!(texts, expected);
     }
 
     #[test]
     fn unread_parameters_go_with_their_arguments() {
-        let of = |text: &str| without_unread_parameters(&gist(text));
         check(
-            of("def f(a, b, *, c=1):\n    return a\nf(1,\n  2, c=3)\nm.f(b=1, a=2)\n"),
+            without_unread_parameters,
+            "def f(a, b, *, c=1):\n    return a\nf(1,\n  2, c=3)\nm.f(b=1, a=2)\n",
             &[
                 "def f(a):\n    return a\nf(1)\nm.f(a=2)\n",
                 "def f(a, c=1):\n    return a\nf(1,\n  c=3)\nm.f(a=2)\n",
@@ -312,25 +305,27 @@ mod tests {
             ],
         );
         check(
-            of("class C:\n    def __init__(self, a, b):\n        self.b = b\nC(1, 2)\nC(*x)\n"),
+            without_unread_parameters,
+            "class C:\n    def __init__(self, a, b):\n        self.b = b\nC(1, 2)\nC(*x)\n",
             &["class C:\n    def __init__(self, b):\n        self.b = b\nC(2)\nC(*x)\n"],
         );
         check(
-            of("def f(a, *args, b, **more):\n    pass\nf(\n    1,\n    b=2,\n)\n"),
+            without_unread_parameters,
+            "def f(a, *args, b, **more):\n    pass\nf(\n    1,\n    b=2,\n)\n",
             &[
                 "def f(*args, **more):\n    pass\nf()\n",
                 "def f(*args, b, **more):\n    pass\nf(\n    b=2,\n)\n",
                 "def f(a, *args, **more):\n    pass\nf(\n    1,\n)\n",
             ],
         );
-        check(of("def f(a): return a\nf(1)\n"), &[]);
+        check(without_unread_parameters, "def f(a): return a\nf(1)\n", &[]);
     }
 
     #[test]
     fn elements_go_from_displays_of_several_lines() {
-        let of = |text: &str| without_elements(&gist(text));
         check(
-            of("x = [\n    1,\n    2,\n]\ny = [1, 2]\n"),
+            without_elements,
+            "x = [\n    1,\n    2,\n]\ny = [1, 2]\n",
             &[
                 "x = []\ny = [1, 2]\n",
                 "x = [\n    2,\n]\ny = [1, 2]\n",
@@ -338,7 +333,8 @@ mod tests {
             ],
         );
         check(
-            of("f(\n    1,\n    a={\n        'b': 2, **c,\n    },\n)\n"),
+            without_elements,
+            "f(\n    1,\n    a={\n        'b': 2, **c,\n    },\n)\n",
             &[
                 "f(\n    1,\n)\n",
                 "f(\n    1,\n    a={},\n)\n",

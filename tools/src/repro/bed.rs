@@ -149,9 +149,9 @@ impl Bed {
         self
     }
 
-    /// Returns the number of proposals to run at once: one more with every few runs, up to the number of processors, since
-    /// a short search is over before a process has started.
-    pub(super) fn width(&self) -> usize {
+    /// Returns the number of proposals to run at once: one more for every 16 runs, at most 8 and at most the number of
+    /// processors. A short search is over before another process has started.
+    pub(super) fn parallel_runs(&self) -> usize {
         let BedForks::Waiting(servers) = &*self.forks.borrow() else { return 1 };
         let runs: usize = servers.iter().map(|server| server.runs).sum();
         let most = thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_AT_ONCE));

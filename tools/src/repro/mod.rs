@@ -214,10 +214,10 @@ impl From<ToolError> for Stop {
 }
 
 /// The end of a trial of several proposals.
-struct Judged {
-    /// The number of proposals that were judged, from the first on.
-    count: usize,
-    /// True if the last of these holds; all others are refused.
+struct JudgedProposals {
+    /// The number of proposals that are refused, from the first on.
+    refused: usize,
+    /// True if the one behind them holds.
     holds: bool,
 }
 
@@ -436,12 +436,12 @@ impl<'a> Work<'a> {
         self.step(|work| work.rewrite(each(without_annotations)))?;
         self.step(Self::simplify)?;
         self.step(Self::statements)?;
-        // What is no statement goes: behind that, others are no longer needed.
+        // Statements may have no further use once a parameter or a block is gone, and the other way round.
         loop {
             let before = self.gist.lines.len();
             self.step(Self::unwrap_blocks)?;
-            self.step(|work| work.rewrite(each(without_unread_parameters)))?;
-            self.step(|work| work.rewrite(each(without_elements)))?;
+            self.step(|work| work.rewrite(without_unread_parameters))?;
+            self.step(|work| work.rewrite(without_elements))?;
             self.step(|work| work.rewrite(each(without_decorators)))?;
             self.step(|work| work.rewrite(each(without_parameters)))?;
             self.step(|work| work.rewrite(each(halved_parameters)))?;
@@ -451,7 +451,7 @@ impl<'a> Work<'a> {
             }
             self.step(Self::statements)?;
         }
-        // What needed them may be gone.
+        // The import that needed a package may be gone.
         self.coldly(Self::drop_installed)
     }
 
@@ -645,7 +645,7 @@ impl<'a> Work<'a> {
             loop {
                 let (mut places, mut proposals) = (Vec::new(), Vec::new());
                 let mut next = at;
-                while proposals.len() < self.width()
+                while proposals.len() < self.parallel_runs()
                     && let Some(proposal) = rewrite(&self.gist, next)
                 {
                     if proposal.text != self.gist.text && !refused.contains(&proposal.text) {
@@ -658,10 +658,14 @@ impl<'a> Work<'a> {
                     break;
                 }
                 let judged = self.accepts_first(&proposals)?;
-                at = places[judged.count - 1] + usize::from(!judged.holds);
+                // The proposal behind one that holds has its index.
+                at = match judged.holds {
+                    true => places[judged.refused],
+                    false => places[judged.refused - 1] + 1,
+                };
                 is_changed |= judged.holds;
-                let count = judged.count - usize::from(judged.holds);
-                refused.extend(proposals.into_iter().take(count).map(|proposal| proposal.text));
+                let texts = proposals.into_iter().map(|proposal| proposal.text);
+                refused.extend(texts.take(judged.refused));
             }
             if !is_changed {
                 return Ok(());
@@ -702,45 +706,46 @@ impl<'a> Work<'a> {
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
         loop {
-            let mut ahead = reduction.ahead(self.width());
+            let mut ahead = reduction.ahead(self.parallel_runs());
             let proposals: Vec<Gist> =
                 ahead.iter().filter_map(|next| next.proposed().cloned()).collect();
             if proposals.is_empty() {
                 return Ok(());
             }
             let judged = self.accepts_first(&proposals)?;
-            reduction = ahead.swap_remove(judged.count - 1);
             if judged.holds {
+                reduction = ahead.swap_remove(judged.refused);
                 reduction.accept();
             } else {
+                reduction = ahead.swap_remove(judged.refused - 1);
                 reduction.reject();
             }
         }
     }
 
-    /// Returns the number of proposals that are worth making before the first of them is judged.
-    fn width(&self) -> usize {
+    /// Returns the number of proposals to make before the first of them is judged.
+    fn parallel_runs(&self) -> usize {
         match self.is_forking && !self.oracle.has_user_program() {
-            true => self.bed.width(),
+            true => self.bed.parallel_runs(),
             false => 1,
         }
     }
 
-    /// Runs proposals at once, each of which is made for the case that those before it are refused, and goes on from the
-    /// first that holds. At least one of them is judged.
-    fn accepts_first(&mut self, proposals: &[Gist]) -> Result<Judged, Stop> {
+    /// Runs proposals at once and goes on from the first that holds. Each is made for the case that those before it are
+    /// refused. At least one of them is judged.
+    fn accepts_first(&mut self, proposals: &[Gist]) -> Result<JudgedProposals, Stop> {
         if self.time_left().is_zero() {
             return Err(Stop::TimeLimit);
         }
         let forked = self.holds_forked(proposals)?;
-        let mut count = 0;
+        let mut refused = 0;
         for (proposal, forked) in proposals.iter().zip(forked) {
-            count += 1;
             if self.goes_on_from(proposal.clone(), forked)? {
-                return Ok(Judged { count, holds: true });
+                return Ok(JudgedProposals { refused, holds: true });
             }
+            refused += 1;
         }
-        Ok(Judged { count, holds: false })
+        Ok(JudgedProposals { refused, holds: false })
     }
 
     /// Runs a proposal of the search, as long as there is time, and goes on from it where it holds.
