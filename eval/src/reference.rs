@@ -98,8 +98,8 @@ impl Record for Reference {
 }
 
 impl Reference {
-    /// Returns the ids of its cases, sorted, as pytest takes them; those whose file cannot be told from another's are left
-    /// out. The behaviour has them without their files.
+    /// Returns the ids of the collected cases as pytest takes them, sorted. What was collected is stored without files: a case
+    /// is left out where several files have a test of its name.
     pub fn cases(&self) -> Vec<String> {
         let whole = |id: &String| {
             let names = TestId::parse(id).names;

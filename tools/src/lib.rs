@@ -50,7 +50,7 @@ pub use edit::Parsed;
 pub use environment::{
     Distribution, Environment, EnvironmentError, InlineError, InlineSpec, InlinedPackages,
     Inventory, ProvisionRequest, declared_version, default_interpreter, find_interpreter,
-    find_interpreters, inline_packages, project,
+    find_interpreters, inline_packages, is_inlined_from, project,
 };
 pub use execute::{
     Around, CaseReport, DecidedFailure, Ended, ExecuteError, Execution, OpenedFile, PhaseReport,

@@ -399,12 +399,12 @@ fn open_up(directory: &Path) {
     give_permissions(directory, None);
 }
 
-/// Gives the owner the permission to read all files and directories below one, where programs took it away.
+/// Sets a directory and those below it to mode 0700 and regular files to 0600, so that the owner can read all of them.
 pub(crate) fn make_readable(directory: &Path) {
     give_permissions(directory, Some(0o600));
 }
 
-/// Sets the permissions of a directory and those in it, and of regular files where `of_files` says so.
+/// Sets a directory and those below it to mode 0700, and regular files to the mode `of_files`, if one is given.
 fn give_permissions(directory: &Path, of_files: Option<u32>) {
     let mut pending = vec![directory.to_path_buf()];
     while let Some(directory) = pending.pop() {

@@ -228,8 +228,13 @@ impl BenchTasks {
         if suites.tasks.is_empty() {
             return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
         }
-        for source in suites.tasks.iter().filter_map(|task| task.source.as_deref()) {
-            Repository::check_name(source).map_err(of_repository)?;
+        for task in &suites.tasks {
+            let source = task.source.as_deref();
+            let checked = source.map_or(Ok(()), Repository::check_name).map_err(of_repository);
+            checked.map_err(|failure| {
+                let message = format!("task {} of {}: {}", task.id, task.suite, failure.message());
+                Failure::new(failure.exit, message)
+            })?;
         }
         version_of(around)?;
         let solvers = all_solvers(&writers, &externals);

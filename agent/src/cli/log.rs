@@ -16,6 +16,7 @@ use std::{
 
 use tracing_subscriber::{
     EnvFilter, Layer,
+    filter::LevelFilter,
     fmt::{self, MakeWriter, format::FmtSpan},
     layer::SubscriberExt,
     util::SubscriberInitExt,
@@ -55,6 +56,7 @@ impl RunLog {
         let shown = match filter {
             None => None,
             Some(filter) => {
+                check_words(filter)?;
                 let filter = EnvFilter::try_new(filter).map_err(|error| error.to_string())?;
                 let layer =
                     fmt::layer().with_ansi(false).with_target(false).with_span_events(spans);
@@ -83,6 +85,24 @@ impl RunLog {
 
     fn lock(&self) -> MutexGuard<'_, Destination> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Refuses a word of a filter that is neither a level nor one of our crates: without a level it would name a crate, of
+/// which nothing is printed.
+///
+/// # Errors
+/// There is one, as in `debgu`.
+fn check_words(filter: &str) -> Result<(), String> {
+    let is_known = |word: &str| {
+        word.is_empty()
+            || word.contains(['=', '['])
+            || word.starts_with("gistify")
+            || word.parse::<LevelFilter>().is_ok()
+    };
+    match filter.split(',').map(str::trim).find(|word| !is_known(word)) {
+        Some(word) => Err(format!("{word:?} is no level (off, error, warn, info, debug, trace)")),
+        None => Ok(()),
     }
 }
 

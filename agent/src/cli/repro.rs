@@ -6,11 +6,12 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use graph::LineOrigin;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tools::{
     Distribution, InlineError, InlineSpec, Repro, ReproHead, ReproRequest, Same, Session,
-    ToolError, Workspace, inline_packages, project, reproduce, require_failure,
+    ToolError, Workspace, inline_packages, is_inlined_from, project, reproduce, require_failure,
 };
 
 use super::{
@@ -145,7 +146,7 @@ impl ReproCommand {
         let mut opened = self.target.open(around, sandbox, &progress, &own)?;
         let root = opened.repository.root.clone();
         let workspace = Workspace::create(&opened.scratch).or_exit(Exit::Infrastructure)?;
-        let inlined = self.inline(&mut opened, &workspace)?;
+        let packages = self.inline(&mut opened, &workspace)?;
         let record = record(self.run_dir.as_deref(), around)?;
         let context = opened.context(around, record.path());
         let mut session = writer.session(&context).or_exit(Exit::Infrastructure)?;
@@ -154,7 +155,7 @@ impl ReproCommand {
         let request = ReproRequest {
             same: self.same.into(),
             oracle,
-            inlined: inlined.iter().map(|one| one.name.clone()).collect(),
+            inlined: packages.iter().map(|one| one.name.clone()).collect(),
         };
         progress.say("run the command");
         if let Err(error) = require_failure(&mut session, &request) {
@@ -176,6 +177,11 @@ impl ReproCommand {
             return Err(Failure::new(Exit::Interrupted, "interrupted"));
         }
         progress.say("reduce: find a smaller file that fails in the same way");
+        let (inlined, unused): (Vec<_>, Vec<_>) =
+            packages.into_iter().partition(|package| has_line_of(&session, package));
+        for one in &unused {
+            progress.line(&format!("{} is not inlined: the command needs no line of it", one.name));
+        }
         let mut head = head(&session, &root, &output);
         for one in &inlined {
             head.project.push_str(&format!(" with {} {}", one.name, one.version));
@@ -244,6 +250,17 @@ impl ReproCommand {
         (opened.repository, opened.environment) = (made.repository, made.environment);
         Ok(made.packages)
     }
+}
+
+/// Returns true if the gist of a session has a line of a package that was laid into the repository.
+fn has_line_of(session: &Session, package: &Distribution) -> bool {
+    let lines = session.findings.gist.iter().flat_map(|gist| &gist.lines);
+    lines
+        .filter_map(|line| match &line.origin {
+            LineOrigin::Source(place) => Some(place.path.as_str()),
+            LineOrigin::Glue(_) => None,
+        })
+        .any(|path| is_inlined_from(path, package))
 }
 
 /// The failure of a step of the search.

@@ -84,17 +84,17 @@ pub fn write_rows<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Failure> 
     replace(path, text.as_bytes()).or_exit(Exit::Input)
 }
 
-/// Keeps the settings of a run beside its results, or compares them with those that an earlier run left there.
+/// Writes the settings of a run beside its results, unless an earlier run left others there.
 ///
 /// # Errors
-/// They differ, or cannot be written.
+/// The earlier ones differ, or the file cannot be written.
 pub fn keep_settings(path: &Path, settings: &Value) -> Result<(), Failure> {
     let kept = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let differences =
         kept.map_or_else(Vec::new, |kept: Value| settings_differences(&kept, settings));
     if !differences.is_empty() {
         let message = format!(
-            "{} is of other settings: {} (name another directory)",
+            "the results beside {} are of other settings: {} (name another directory)",
             path.display(),
             differences.join("; ")
         );
@@ -103,7 +103,7 @@ pub fn keep_settings(path: &Path, settings: &Value) -> Result<(), Failure> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).or_exit(Exit::Input)?;
     }
-    replace(path, format!("{settings:#}\n").as_bytes()).or_exit(Exit::Input)
+    write_json(path, settings)
 }
 
 /// Writes a value as JSON.

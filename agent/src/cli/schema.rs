@@ -15,9 +15,18 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transfor
 use serde_json::json;
 
 use super::{
-    Exit, Failure, destination::make_directory, each, eval::EvalOutput, help::nearest, output,
-    predictions::PredictionRow, repoexec, repro, row_work::write_json, run::RunOutput,
-    solve::SolvedAnswer, surroundings::Surroundings,
+    Exit, Failure,
+    destination::{check_file, make_directory},
+    each,
+    eval::EvalOutput,
+    help::nearest,
+    output,
+    predictions::PredictionRow,
+    repoexec, repro,
+    row_work::write_json,
+    run::RunOutput,
+    solve::SolvedAnswer,
+    surroundings::Surroundings,
 };
 use crate::{
     config::Settings, discovery::FindReport, model::Exchange, trajectory::TrajectoryRecord,
@@ -30,6 +39,9 @@ pub struct SchemaCommand {
     /// Write all of them into this directory, as NAME.json.
     #[arg(short, long, value_name = "DIR", conflicts_with = "name")]
     output: Option<PathBuf>,
+    /// Replace files that exist.
+    #[arg(long, requires = "output")]
+    force: bool,
 }
 
 /// A kind of file with its schema.
@@ -43,31 +55,31 @@ struct FileForm {
     schema: fn() -> Schema,
 }
 
-/// A record as it is written.
-type Versioned<T> = VersionedRecord<'static, T>;
+/// A record as it is written, with its version.
+type WrittenRecord<T> = VersionedRecord<'static, T>;
 
 /// All files, by the commands that write them. A file of `.jsonl` has one such value a line.
 const FORMS: &[FileForm] = &[
     form::<TrajectoryRecord>("trajectory", "trajectory.jsonl", "a session"),
     form::<Exchange>("exchanges", "exchanges.jsonl", "exchanges with a provider"),
     form::<Trace>("trace", "trace.json", "what a command executes"),
-    form::<Versioned<Plan>>("plan", "plan.json", "the reasons of a slice"),
-    form::<Versioned<SourceMap>>("source-map", "source-map.json", "origins of lines"),
-    form::<Versioned<Evaluation>>("scores", "scores.json", "the judgement of a gist"),
+    form::<WrittenRecord<Plan>>("plan", "plan.json", "the reasons of a slice"),
+    form::<WrittenRecord<SourceMap>>("source-map", "source-map.json", "origins of lines"),
+    form::<WrittenRecord<Evaluation>>("scores", "scores.json", "the judgement of a gist"),
     form::<RunOutput<'_>>("run-output", "", "`run --json`"),
     form::<EvalOutput<'_>>("eval-output", "", "`eval --json`"),
     form::<repro::ReproScores<'_>>("repro-scores", "scores.json", "the judgement of a repro"),
     form::<repro::ReproOutput<'_>>("repro-output", "", "`repro --json`"),
     form::<each::EachLine>("each", "index.jsonl", "the gists of `run --each`"),
     form::<each::EachOutput<'_>>("each-output", "", "`run --each --json`"),
-    form::<Versioned<BenchPlan>>("bench-plan", "plan.json", "the attempts of a bench"),
+    form::<WrittenRecord<BenchPlan>>("bench-plan", "plan.json", "the attempts of a bench"),
     form::<Settings>("settings", "settings.json", "`bench`, `issues solve`"),
-    form::<Versioned<PlannedTasks>>("tasks", "tasks.json", "the tasks of `bench plan`"),
+    form::<WrittenRecord<PlannedTasks>>("tasks", "tasks.json", "the tasks of `bench plan`"),
     form::<BenchUnit>("units", "units.jsonl", "the units of `bench plan`"),
-    form::<Versioned<TaskResult>>("result", "result.json", "an attempt of a bench"),
-    form::<Versioned<Sources>>("sources", "sources.json", "texts of an attempt"),
-    form::<Versioned<Touched>>("touched", "touched.json", "modules of an attempt"),
-    form::<Versioned<Summary>>("summary", "summary.json", "`bench`, `bench --json`"),
+    form::<WrittenRecord<TaskResult>>("result", "result.json", "an attempt of a bench"),
+    form::<WrittenRecord<Sources>>("sources", "sources.json", "texts of an attempt"),
+    form::<WrittenRecord<Touched>>("touched", "touched.json", "modules of an attempt"),
+    form::<WrittenRecord<Summary>>("summary", "summary.json", "`bench`, `bench --json`"),
     form::<PredictionRow>("predictions", "predictions.jsonl", "`predictions`, `issues solve`"),
     form::<RepairResult>("fix", "fix.json", "`fix`, `issues solve`"),
     form::<IssueRow>("issues", "", "rows of `issues build`"),
@@ -97,9 +109,12 @@ impl SchemaCommand {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         if let Some(directory) = &self.output {
             make_directory(directory)?;
+            let path = |form: &FileForm| directory.join(format!("{}.json", form.name));
+            FORMS.iter().try_for_each(|form| check_file(&path(form), self.force))?;
             for form in FORMS {
-                write_json(&directory.join(format!("{}.json", form.name)), &(form.schema)())?;
+                write_json(&path(form), &(form.schema)())?;
             }
+            println!("{} schemas in {}", FORMS.len(), directory.display());
         } else if let Some(name) = &self.name {
             let Some(form) = FORMS.iter().find(|form| form.name == name) else {
                 let known = FORMS.iter().map(|form| form.name);
@@ -126,15 +141,17 @@ impl SchemaCommand {
 
 /// Returns the schema of what is written of a type.
 pub fn schema_of<T: JsonSchema>() -> Schema {
-    let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(closed);
+    let settings =
+        SchemaSettings::draft2020_12().for_serialize().with_transform(refuse_other_properties);
     settings.into_generator().into_root_schema_for::<T>()
 }
 
 /// Refuses the properties that a schema does not name.
 ///
-/// Alternatives beside properties stay open: the object that has both refuses for them.
-fn closed(schema: &mut Schema) {
-    transform_subschemas(&mut closed, schema);
+/// Where an object has both properties and alternatives (`oneOf`), it refuses what neither names; an alternative by itself would
+/// refuse the properties beside it.
+fn refuse_other_properties(schema: &mut Schema) {
+    transform_subschemas(&mut refuse_other_properties, schema);
     let Some(object) = schema.as_object_mut().filter(|object| object.contains_key("properties"))
     else {
         return;

@@ -130,10 +130,17 @@ fn wrong_settings_name_the_key() {
         "gistify: settings of --set session.stesp=1: unknown key session.stesp (did you mean \
          session.steps?)"
     );
-    let ran =
-        Ran::of(user.command(&["config"]).env("GISTIFY_LOG", "a=b=c").output().unwrap(), &user);
-    assert_eq!(ran.code, 2, "{}", ran.err);
-    assert!(ran.last_error_line().starts_with("gistify: read GISTIFY_LOG: "), "{}", ran.err);
+    let logging = |filter: &str| {
+        Ran::of(user.command(&["config"]).env("GISTIFY_LOG", filter).output().unwrap(), &user)
+    };
+    for filter in ["a=b=c", "debgu", "gistify_tools=trace,wran"] {
+        let ran = logging(filter);
+        assert_eq!(ran.code, 2, "{filter}: {}", ran.err);
+        assert!(ran.last_error_line().starts_with("gistify: read GISTIFY_LOG: "), "{}", ran.err);
+    }
+    for filter in ["", "DEBUG", "gistify_tools=trace,warn", "hyper=off,gistify"] {
+        assert_eq!(logging(filter).code, 0, "{filter}");
+    }
     let ran = user.gistify(&["config", "--config", "none.toml"]);
     assert_eq!(
         (ran.code, ran.last_error_line()),

@@ -504,7 +504,11 @@ fn a_package_that_cannot_be_inlined_is_refused() {
         user.gistify(&[&args, command].concat())
     };
     for (package, reason) in [
-        ("nothing", "HERE/env/bin/python has no such package"),
+        (
+            "nothing",
+            "HERE/env/bin/python has no such package (install it with HERE/env/bin/python -m pip install)",
+        ),
+        ("run", "it is the repository's own, which is cut anyway"),
         ("quick", "it is not of Python alone (fast.so)"),
         ("one", "it shares common with two"),
         ("two", "it is the repository itself, or installed in place"),

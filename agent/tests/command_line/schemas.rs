@@ -11,7 +11,7 @@ use std::{
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::{SMALL, User, python};
+use super::{SMALL, User, fixing::assert_refused, python};
 
 /// A schema, and the name of the files that it is of.
 struct FileSchema {
@@ -88,6 +88,8 @@ fn the_checked_in_schemas_are_those_that_are_printed() {
     let user = User::new();
     let ran = user.gistify(&["schema", "-o", "schemas"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
+    let again = user.gistify(&["schema", "-o", "schemas"]);
+    assert_refused(&again, 3, "schemas/trajectory.json exists (replace it with --force)");
     let texts = |directory: &Path| -> BTreeMap<_, _> {
         let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
         entries
@@ -103,7 +105,10 @@ fn the_checked_in_schemas_are_those_that_are_printed() {
         .chain(kept.keys())
         .filter(|name| kept.get(*name) != printed.get(*name))
         .collect();
-    assert!(differ.is_empty(), "{differ:?} (`cargo run -- schema -o configs/schemas` renews them)");
+    assert!(
+        differ.is_empty(),
+        "{differ:?} (`cargo run -- schema --force -o configs/schemas` renews them)"
+    );
     let ran = user.gistify(&["schema", "trajectry"]);
     let expected = "gistify: no schema \"trajectry\" (did you mean trajectory?)";
     assert_eq!((ran.code, ran.last_error_line()), (2, expected));

@@ -34,8 +34,8 @@ impl CompetitionRow {
     }
 }
 
-/// Reads rows of results, and the lines that are none: one that names no competition of the set, is there twice, or has a
-/// score without being valid or the other way round.
+/// Returns the rows of results, and the malformed lines. A line is malformed if it names no competition of the set, if it repeats
+/// one of its solver's, or if it is valid without a score or has a score without being valid.
 pub fn read_competition_rows(
     text: &str,
     competitions: &Competitions,

@@ -106,13 +106,18 @@ impl QuerySuite {
         let mut ids = BTreeSet::new();
         for task in &suite.tasks {
             let twice = (!ids.insert(&task.id)).then(|| ("id", task.id.clone(), "is used twice"));
-            // The first task names the fault of a suite that it belongs to.
+            // A fault of the whole suite is reported with its first task.
             if let Some((key, value, problem)) = suite.fault().or_else(|| task.fault()).or(twice) {
                 let (suite, task) = (name.to_owned(), task.id.clone());
                 return Err(TaskError::Value { suite, task, key, value, problem });
             }
         }
         Ok(suite)
+    }
+
+    /// Returns the modules of criteria scripts: the file name under which they are imported, and the path in the suite.
+    pub fn named_modules(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.modules.iter().map(|path| (name_of(path), path.as_str()))
     }
 
     /// A key that all tasks share, its value, and the reason why that cannot be used.

@@ -144,7 +144,7 @@ fn kind(stmt: &Stmt, number: usize, is_last: bool, last: &[String]) -> (Kind, bo
     }
 }
 
-/// Returns true for `__name__ == "__main__"`.
+/// Returns true for a comparison with `__name__` on its left side, as in `if __name__ == "__main__"`.
 pub(super) fn is_main(test: &Expr) -> bool {
     let Expr::Compare(compare) = test else { return false };
     matches!(&*compare.left, Expr::Name(name) if &name.id == "__name__")

@@ -339,6 +339,7 @@ fn is_bytecode(path: &str) -> bool {
     path.ends_with(".pyc") || path.ends_with(".pyo")
 }
 
-fn is_compiled(path: &str) -> bool {
+/// Returns true for the path of a compiled module or library.
+pub(crate) fn is_compiled(path: &str) -> bool {
     path.ends_with(".so") || path.ends_with(".pyd") || path.ends_with(".dylib")
 }

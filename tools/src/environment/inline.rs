@@ -1,11 +1,13 @@
 //! Lays installed packages beside a repository, so that their modules are the repository's own from then on.
 //!
-//! Owns which packages may be laid there. The user's repository and environment are not changed: both are copied.
+//! Owns which packages may be laid there. The user's repository and environment are not changed: the packages
+//! lie in a copy of the repository, and only the runs of this command import them from there.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use super::{Distribution, Environment, EnvironmentError, Inventory, project};
 use crate::{
+    candidate::is_compiled,
     command::Command,
     repository::{Repository, RepositoryError, normal_name},
     sandbox::Sandbox,
@@ -16,9 +18,6 @@ use crate::{
 /// The directory of the packages in the copy of the repository. In directories with this ending pytest looks for no
 /// tests.
 const PLACE: &str = "inlined.egg";
-
-/// The endings of what is no source of a package: compiled modules and libraries.
-const COMPILED: [&str; 4] = ["so", "pyd", "dylib", "dll"];
 
 /// A repository, and the packages that are to be part of it.
 #[derive(Clone, Copy)]
@@ -48,10 +47,10 @@ pub struct InlinedPackages {
     pub packages: Vec<Distribution>,
 }
 
-/// Why a package cannot be part of a repository.
+/// The reason why a package cannot be part of a repository.
 #[derive(Debug, thiserror::Error)]
 pub enum InlineError {
-    /// The package is none that can be copied.
+    /// The package cannot be copied.
     #[error("inline {package}: {reason}")]
     Unfit {
         /// As it was named.
@@ -81,8 +80,8 @@ pub fn inline_packages(spec: &InlineSpec<'_>) -> Result<InlinedPackages, InlineE
     for name in &names {
         let unfit = |reason| InlineError::Unfit { package: name.clone(), reason };
         let package = installed(name, &inventory)
-            .ok_or_else(|| format!("{} has no such package", spec.environment.python.display()))
-            .and_then(|package| fit(package, &inventory, spec).map(|()| package))
+            .ok_or_else(|| missing(name, spec))
+            .and_then(|package| check_package(package, &inventory, spec).map(|()| package))
             .map_err(unfit)?;
         if packages.iter().all(|one| one.name != package.name) {
             packages.push(package.clone());
@@ -109,6 +108,13 @@ pub fn inline_packages(spec: &InlineSpec<'_>) -> Result<InlinedPackages, InlineE
     Ok(InlinedPackages { repository: spec.repository.moved_to(root)?, environment, packages })
 }
 
+/// Returns true if a file of a repository with packages in it, by its relative path, is one of a package.
+pub fn is_inlined_from(path: &str, package: &Distribution) -> bool {
+    let inside = path.strip_prefix(PLACE).and_then(|rest| rest.strip_prefix('/'));
+    let top = inside.and_then(|inside| inside.split('/').next());
+    top.is_some_and(|top| package.sources().any(|one| one == top))
+}
+
 /// The distribution that has a name, or a module of that name.
 fn installed<'a>(name: &str, inventory: &'a Inventory) -> Option<&'a Distribution> {
     let of_module = || {
@@ -118,8 +124,27 @@ fn installed<'a>(name: &str, inventory: &'a Inventory) -> Option<&'a Distributio
     inventory.get(&normal_name(name)).or_else(of_module)
 }
 
+/// Returns the reason why no distribution has a name.
+fn missing(name: &str, spec: &InlineSpec<'_>) -> String {
+    let roots = spec.environment.pythonpath.iter().map(|entry| spec.repository.root.join(entry));
+    let modules = [name.to_owned(), format!("{name}.py")];
+    let is_own = !name.is_empty()
+        && roots
+            .chain([spec.repository.root.clone()])
+            .any(|root| modules.iter().any(|one| root.join(one).exists()));
+    let python = spec.environment.python.display();
+    match is_own {
+        true => "it is the repository's own, which is cut anyway".to_owned(),
+        false => format!("{python} has no such package (install it with {python} -m pip install)"),
+    }
+}
+
 /// Refuses a distribution that cannot be part of the repository, with the reason.
-fn fit(package: &Distribution, inventory: &Inventory, spec: &InlineSpec<'_>) -> Result<(), String> {
+fn check_package(
+    package: &Distribution,
+    inventory: &Inventory,
+    spec: &InlineSpec<'_>,
+) -> Result<(), String> {
     let root = &spec.repository.root;
     let is_own = project(root).0.is_some_and(|name| normal_name(&name) == package.name);
     if is_own || package.editable {
@@ -145,16 +170,16 @@ fn fit(package: &Distribution, inventory: &Inventory, spec: &InlineSpec<'_>) -> 
         if roots.any(|entry| root.join(entry).join(top).exists()) {
             return Err(format!("the repository has {top} too"));
         }
-        copyable(&package.site.join(top))?;
+        check_sources(&package.site.join(top))?;
     }
     Ok(())
 }
 
 /// Refuses a file or directory that is compiled, or cannot be copied whole.
-fn copyable(path: &Path) -> Result<(), String> {
+fn check_sources(path: &Path) -> Result<(), String> {
     let compiled = |path: &Path| {
-        let ending = path.extension().is_some_and(|end| COMPILED.iter().any(|one| end == *one));
-        ending.then(|| format!("it is not of Python alone ({})", path.display()))
+        let shown = path.display().to_string();
+        is_compiled(&shown).then(|| format!("it is not of Python alone ({shown})"))
     };
     if !path.is_dir() {
         return compiled(path).map_or(Ok(()), Err);

@@ -32,7 +32,7 @@ use crate::{
 };
 use probe::Probe;
 
-pub use inline::{InlineError, InlineSpec, InlinedPackages, inline_packages};
+pub use inline::{InlineError, InlineSpec, InlinedPackages, inline_packages, is_inlined_from};
 pub use interpreter::{declared_version, default_interpreter, find_interpreter, find_interpreters};
 pub use inventory::{Distribution, Inventory, project};
 pub(crate) use probe::{link_chain, probe};

@@ -69,12 +69,12 @@ impl ExportCommand {
             ExportFormat::OpenEnv => open_env::files,
             ExportFormat::SweBench => swe_bench::files,
         };
-        let (output, python) = (self.output()?, self.python.as_deref());
+        let (output, python) = (self.require_output()?, self.python.as_deref());
         TaskExport { run: &self.run, output, python, layout }.act(around)
     }
 
-    /// Returns the output of a format that is no text.
-    fn output(&self) -> Result<&Path, Failure> {
+    /// Returns the path of `--output`, without which only the default format can be written.
+    fn require_output(&self) -> Result<&Path, Failure> {
         let message = "give the output of this format with --output";
         self.output.as_deref().ok_or_else(|| Failure::new(Exit::Usage, message))
     }
@@ -88,7 +88,7 @@ impl ExportCommand {
         let path = if self.run.is_dir() { self.run.join(TRAJECTORY) } else { self.run.clone() };
         let records = read_trajectory(&path).or_exit(Exit::Input)?;
         let exported = if self.format == ExportFormat::Inspect {
-            self.output()?;
+            self.require_output()?;
             inspect_archive(&records, &path)?
         } else {
             atif(&records).map(|value| format!("{value:#}\n").into_bytes())

@@ -93,11 +93,9 @@ impl SuiteSource {
         sandbox: &dyn Sandbox,
         progress: &ProgressLine,
     ) -> Result<PreparedTask<'a>, Failure> {
-        let module = |path: &String| {
-            let name = path.rsplit('/').next().unwrap_or(path).to_owned();
-            Ok((name, self.files.text(path)?))
-        };
-        let modules = self.suite.modules.iter().map(module).collect::<Result<_, Failure>>()?;
+        let modules = self.suite.named_modules();
+        let modules = modules.map(|(name, path)| Ok((name.to_owned(), self.files.text(path)?)));
+        let modules = modules.collect::<Result<_, Failure>>()?;
         let criteria = CriteriaScript { text: self.files.text(&task.criteria)?, modules };
         let mut inputs = Vec::new();
         for input in &task.inputs {
