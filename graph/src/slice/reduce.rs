@@ -149,6 +149,23 @@ impl<'s> Reduction<'s> {
         self
     }
 
+    /// Tries first, all at once, what a run of the gist did not execute: functions that were not called, and other statements
+    /// and clauses. `ran` returns true for a line, counted from 0, that it executed.
+    ///
+    /// ```python
+    /// def parse(text):      # executed: no
+    ///     return text.split()
+    /// if False:
+    ///     parse("a b")      # executed: no, so that the `if` has no effect
+    /// ```
+    #[must_use]
+    pub fn with_executed(mut self, ran: &dyn Fn(usize) -> bool) -> Self {
+        let (mut functions, mut others) = (Group::new(), Group::new());
+        self.tree.add_unexecuted(ran, &mut functions, &mut others);
+        self.groups.extend([functions, others].into_iter().filter(|group| !group.is_empty()));
+        self
+    }
+
     /// Returns the gist without definitions that nothing mentions, or `None` if there are none that can go.
     pub fn propose_unmentioned(&mut self) -> Option<Gist> {
         while let Some(group) = self.unmentioned.pop() {
@@ -299,6 +316,46 @@ impl Block {
         for node in &self.nodes {
             act(&node.part);
             node.inner.iter().for_each(|block| block.each(act));
+        }
+    }
+
+    /// Adds the outermost functions, and the outermost other parts, of which `ran` holds for no line. Of a statement with
+    /// blocks, the lines of these count.
+    fn add_unexecuted(
+        &self,
+        ran: &dyn Fn(usize) -> bool,
+        functions: &mut Group,
+        others: &mut Group,
+    ) {
+        for node in &self.nodes {
+            let blocks = node.inner.iter().flat_map(|block| &block.nodes);
+            let first = match node.kind {
+                NodeKind::Class(_) => node.part.first,
+                _ => blocks.map(|node| node.part.first).min().unwrap_or(node.part.first),
+            };
+            if (first..=node.part.last).any(ran) {
+                for block in &node.inner {
+                    block.add_unexecuted_clause(ran, functions, others);
+                }
+            } else if matches!(node.kind, NodeKind::Function(_)) {
+                functions.push(node.part.id);
+            } else {
+                others.push(node.part.id);
+            }
+        }
+    }
+
+    /// Adds the clause of this block if nothing in it was executed, else the parts of it that were not.
+    fn add_unexecuted_clause(
+        &self,
+        ran: &dyn Fn(usize) -> bool,
+        functions: &mut Group,
+        others: &mut Group,
+    ) {
+        let first = self.nodes.iter().map(|node| node.part.first).min();
+        match self.clause.zip(first) {
+            Some((clause, first)) if !(first..=clause.last).any(ran) => others.push(clause.id),
+            _ => self.add_unexecuted(ran, functions, others),
         }
     }
 
@@ -698,6 +755,29 @@ mod tests {
         let expected =
             "class C:  # need\n\n    def run(self):  # need\n        pass\n\n\nC().run()  # need\n";
         assert_eq!(proposal.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn what_was_not_executed_is_tried_first_and_at_once() {
+        let text = "def f():  # ran\n    a = 1  # ran\n    if a:  # ran\n        b = 2\n    else:\n        c = 3  # ran\n    return a  # ran\n\n\ndef g():  # ran\n    return 4\n\n\nclass C:  # ran\n    def h(self):  # ran\n        pass\n\n    d = 5  # ran\n\n\nif f:  # ran\n    e = 6\n";
+        let ran: Vec<bool> = text.lines().map(|line| line.ends_with("# ran")).collect();
+        let first = gist(text);
+        let mut reduction = Reduction::new(first, &|_| false).with_executed(&|line| ran[line]);
+        let mut proposals = Vec::new();
+        while let Some(proposal) = reduction.propose() {
+            proposals.push(proposal.text);
+            reduction.reject();
+        }
+        let removed = |proposal: &String| -> Vec<&str> {
+            let stays: Vec<&str> = proposal.lines().collect();
+            text.lines().filter(|line| !stays.contains(line)).collect()
+        };
+        let removed: Vec<_> = proposals.iter().map(removed).collect();
+        let functions =
+            ["def g():  # ran", "    return 4", "    def h(self):  # ran", "        pass"];
+        assert!(removed.contains(&functions.to_vec()), "{removed:#?}");
+        // The first block of `if a` would need a `pass`, which is no shorter.
+        assert!(removed.contains(&vec!["if f:  # ran", "    e = 6"]), "{removed:#?}");
     }
 
     #[test]

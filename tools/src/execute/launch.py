@@ -586,7 +586,7 @@ def _run_module(spec, tracer):
 def _run_script(spec, tracer):
     path = os.path.join(os.getcwd(), spec["target"])
     sys.argv[:] = [spec["target"]] + spec["args"]
-    if os.path.isdir(path) or _is_archive(path):
+    if os.path.isdir(path) or (not path.endswith(".py") and _is_archive(path)):
         import runpy
 
         _enter(path)
@@ -612,7 +612,7 @@ def _run_script(spec, tracer):
 def _is_archive(path):
     import zipfile
 
-    return not path.endswith(".py") and zipfile.is_zipfile(path)
+    return zipfile.is_zipfile(path)
 
 
 def _run_console(spec, tracer):
@@ -682,6 +682,8 @@ def _settings():
 
 def _main():
     spec = _settings()
+    # Loaded before the program can replace what it uses.
+    decide = _load("gistify_run/decided").decide if spec["decides"] else None
     if spec.get("serving") is not None:
         _begin_serving(spec["serving"])
         if _WAITS_AT == "start":
@@ -689,8 +691,7 @@ def _main():
             spec = _settings()
     if hasattr(sys, "orig_argv"):
         sys.orig_argv[:] = spec["orig_argv"]
-    # Loaded before the program can replace what it uses.
-    spec["decide"] = _load("gistify_run/decided").decide if spec["decides"] else None
+    spec["decide"] = decide
     tracer = None
     if spec["trace"] is not None:
         scope = {"__name__": "tracer", "__file__": os.path.join(_HERE, "tracer.py")}

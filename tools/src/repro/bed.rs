@@ -22,6 +22,7 @@ use crate::{
     session::Session,
     slice::failures,
     tool::ToolError,
+    trace::trace,
     warm::{Ends, WaitsAt, Warm, WarmRun, WarmSpec},
     workspace::{RunDirectories, remove_tree},
 };
@@ -297,6 +298,29 @@ impl Bed {
         self.runs(session, &Trial { grace: PROPOSAL_GRACE, ..Trial::of(&gist.text, &command) })
     }
 
+    /// Returns the numbers of the lines that a gist executes as its form says, from 1 on: all of them where a run cannot be
+    /// traced. Returns `None` if it was interrupted.
+    pub(super) fn executed_lines(
+        &self,
+        session: &Session,
+        gist: &Gist,
+        form: &ReproForm,
+    ) -> Result<Option<BTreeSet<u32>>, ToolError> {
+        let command = form.command(session);
+        let trial = Trial::of(&gist.text, &command);
+        self.with_directories(session, |directories| {
+            write_files(&trial, directories[0])?;
+            let spec = self.spec(session, &trial, directories);
+            let Ok((execution, trace)) = trace(&spec) else {
+                return Ok(Some((1..).take(gist.lines.len()).collect()));
+            };
+            let file = trace.file(NAME);
+            let lines =
+                file.iter().flat_map(|file| file.import_lines.iter().chain(&file.test_lines));
+            Ok((execution.status != Status::Interrupted).then(|| lines.copied().collect()))
+        })
+    }
+
     /// Returns true if the finished file fails as `python FILE`, and says so.
     pub(super) fn runs_by_itself(
         &self,
@@ -318,9 +342,18 @@ impl Bed {
 
     /// Runs a file in a directory that holds nothing else than what the trial names.
     pub(super) fn runs(&self, session: &Session, trial: &Trial<'_>) -> Result<FileRun, ToolError> {
+        self.with_directories(session, |directories| self.runs_in(session, trial, directories))
+    }
+
+    /// Runs something in a directory and a scratch directory that are empty, and removes them.
+    fn with_directories<T>(
+        &self,
+        session: &Session,
+        run: impl FnOnce([&Path; 2]) -> Result<T, ToolError>,
+    ) -> Result<T, ToolError> {
         let directory = session.workspace.directory("alone")?;
         let scratch = session.workspace.directory("scratch")?;
-        let ran = self.runs_in(session, trial, [&directory, &scratch]);
+        let ran = run([&directory, &scratch]);
         for directory in [&directory, &scratch] {
             session.workspace.discard(directory);
         }
@@ -333,15 +366,7 @@ impl Bed {
         trial: &Trial<'_>,
         [directory, scratch]: [&Path; 2],
     ) -> Result<FileRun, ToolError> {
-        let failed = |error: std::io::Error| ToolError::Fatal(error.to_string());
-        for file in trial.files {
-            let path = directory.join(&file.path);
-            fs::create_dir_all(path.parent().unwrap_or(directory)).map_err(failed)?;
-            fs::write(path, &file.contents).map_err(failed)?;
-        }
-        let path = directory.join(trial.path);
-        fs::create_dir_all(path.parent().unwrap_or(directory)).map_err(failed)?;
-        fs::write(path, trial.text).map_err(failed)?;
+        write_files(trial, directory)?;
         let spec = self.spec(session, trial, [directory, scratch]);
         let raw = match execute(&spec) {
             Ok(raw) => raw,
@@ -374,6 +399,18 @@ impl Bed {
             around: Around { shell: trial.shell, opens: false, decides: self.records_values },
         }
     }
+}
+
+/// Writes the file of a trial, and those beside it, into its directory.
+fn write_files(trial: &Trial<'_>, directory: &Path) -> Result<(), ToolError> {
+    let beside = trial.files.iter().map(|file| (file.path.as_str(), &file.contents[..]));
+    for (path, contents) in beside.chain([(trial.path, trial.text.as_bytes())]) {
+        let path = directory.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(directory))
+            .and_then(|()| fs::write(&path, contents))
+            .map_err(|error| ToolError::Fatal(format!("write {}: {error}", path.display())))?;
+    }
+    Ok(())
 }
 
 /// Returns the limits of a file that runs alone. They follow from a run of the original, without a tracer where there was

@@ -705,7 +705,15 @@ impl<'a> Work<'a> {
         let whole = |_: &GistLine| false;
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
+        let mut traced = usize::MAX;
         loop {
+            // A function may have lost its callers: a quarter less is worth another look at what is executed.
+            if self.gist.lines.len() < traced / 4 * 3 {
+                traced = self.gist.lines.len();
+                let executed = self.bed.executed_lines(self.session, &self.gist, &self.form)?;
+                let executed = executed.ok_or(Stop::Interrupted)?;
+                reduction = reduction.with_executed(&|line| executed.contains(&(line as u32 + 1)));
+            }
             let mut ahead = reduction.ahead(self.parallel_runs());
             let proposals: Vec<Gist> =
                 ahead.iter().filter_map(|next| next.proposed().cloned()).collect();
