@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# `openenv validate` (openenv 0.10.0) exits with 0 for a package of which only openenv.yaml is left: no server, no
-# client, no project file, although the manifest names `app: server.app:app`. A manifest without the section
-# `validation.execution`, as `openenv init` writes it, has one check that runs, of the manifest itself; all others
-# are skipped, and the verdict WARN counts as success. A job that runs this command checks no line of the environment.
+# `openenv validate` (openenv 0.10.0) exits with 0 for a package of which only openenv.yaml is left. The server, the
+# client and the project file are gone, although the manifest names `app: server.app:app`. `openenv init` writes a
+# manifest without the section `validation.execution`. Of such a package only the manifest itself is checked, and all
+# other checks are skipped. The verdict WARN counts as success, so that no line of the environment is checked.
 set -euo pipefail
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT

@@ -98,8 +98,8 @@ impl Record for Reference {
 }
 
 impl Reference {
-    /// Returns the ids of the collected cases as pytest takes them, sorted. What was collected is stored without files: a case
-    /// is left out where several files have a test of its name.
+    /// Returns the ids of the collected cases as pytest takes them, sorted. They are stored without their files, so a case
+    /// is left out if several files have a test of its name.
     pub fn cases(&self) -> Vec<String> {
         let whole = |id: &String| {
             let names = TestId::parse(id).names;

@@ -229,9 +229,9 @@ impl BenchTasks {
             return Err(Failure::new(Exit::Input, "no task is left to run (see --filter)"));
         }
         for task in &suites.tasks {
-            let source = task.source.as_deref();
-            let checked = source.map_or(Ok(()), Repository::check_name).map_err(of_repository);
-            checked.map_err(|failure| {
+            let Some(source) = &task.source else { continue };
+            Repository::check_name(source).map_err(|error| {
+                let failure = of_repository(error);
                 let message = format!("task {} of {}: {}", task.id, task.suite, failure.message());
                 Failure::new(failure.exit, message)
             })?;

@@ -88,11 +88,11 @@ impl RunLog {
     }
 }
 
-/// Refuses a word of a filter that is neither a level nor one of our crates: without a level it would name a crate, of
-/// which nothing is printed.
+/// Refuses a filter with a bare word that is neither a level nor a crate of ours. The filter would take a misspelt level for
+/// the name of a crate.
 ///
 /// # Errors
-/// There is one, as in `debgu`.
+/// The filter has such a word, as `debgu`.
 fn check_words(filter: &str) -> Result<(), String> {
     let is_known = |word: &str| {
         word.is_empty()

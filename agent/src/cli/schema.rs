@@ -148,7 +148,7 @@ pub fn schema_of<T: JsonSchema>() -> Schema {
 
 /// Refuses the properties that a schema does not name.
 ///
-/// Where an object has both properties and alternatives (`oneOf`), it refuses what neither names; an alternative by itself would
+/// An object with both properties and alternatives (`oneOf`) refuses what neither names. An alternative by itself would
 /// refuse the properties beside it.
 fn refuse_other_properties(schema: &mut Schema) {
     transform_subschemas(&mut refuse_other_properties, schema);

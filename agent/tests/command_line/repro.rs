@@ -506,7 +506,7 @@ fn a_package_that_cannot_be_inlined_is_refused() {
     for (package, reason) in [
         (
             "nothing",
-            "HERE/env/bin/python has no such package (install it with HERE/env/bin/python -m pip install)",
+            "HERE/env/bin/python has no such package (install it with `HERE/env/bin/python -m pip install nothing`)",
         ),
         ("run", "it is the repository's own, which is cut anyway"),
         ("quick", "it is not of Python alone (fast.so)"),

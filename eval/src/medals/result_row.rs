@@ -34,8 +34,8 @@ impl CompetitionRow {
     }
 }
 
-/// Returns the rows of results, and the malformed lines. A line is malformed if it names no competition of the set, if it repeats
-/// one of its solver's, or if it is valid without a score or has a score without being valid.
+/// Returns the rows of results, and the malformed lines. A line is malformed if its competition is unknown, or if its
+/// solver has a line for that competition already. So is a valid row without a score, and an invalid one with a score.
 pub fn read_competition_rows(
     text: &str,
     competitions: &Competitions,

@@ -21,8 +21,8 @@ use crate::{
 };
 
 /// Returns the gist without parameters that their functions do not mention, and without the arguments for them in calls
-/// of functions of that name. Index 0 is without all of them, the next without halves, the last without single ones; `None`
-/// behind these.
+/// of functions of that name. Index 0 removes all of them, the following ones each a half, then a quarter, down to single
+/// ones. Returns `None` after the last.
 ///
 /// ```python
 /// def area(shape, unit):    # def area(shape):
@@ -43,8 +43,8 @@ pub fn without_unread_parameters(gist: &Gist, at: usize) -> Option<Gist> {
     })
 }
 
-/// Returns the gist without elements of a display, or keyword arguments of a call, that is longer than a line. For each of
-/// them there is one without all, then without halves, down to single ones; `None` behind the last index.
+/// Returns the gist without elements of a display, or keyword arguments of a call, that is longer than a line. For each
+/// list, the first index removes all of them, the following ones halves, down to single ones. Returns `None` after the last.
 ///
 /// ```python
 /// RATES = {       # RATES = {

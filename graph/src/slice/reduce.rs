@@ -112,6 +112,8 @@ enum NodeKind {
     Class(String),
     /// The names that it binds.
     Import(Vec<String>),
+    /// `global` or `nonlocal`.
+    Declaration,
     Other,
 }
 
@@ -149,14 +151,14 @@ impl<'s> Reduction<'s> {
         self
     }
 
-    /// Tries first, all at once, what a run of the gist did not execute: functions that were not called, and other statements
-    /// and clauses. `ran` returns true for a line, counted from 0, that it executed.
+    /// Adds two groups of what a run of the gist did not execute: functions that were not called, and other statements and
+    /// clauses. `ran` returns true for a line, counted from 0, that was executed.
     ///
     /// ```python
-    /// def parse(text):      # executed: no
-    ///     return text.split()
-    /// if False:
-    ///     parse("a b")      # executed: no, so that the `if` has no effect
+    /// def parse(text):            # executed; the first group has the function
+    ///     return text.split()     # not executed
+    /// if DEBUG:                   # executed; the second group has the `if`
+    ///     print(parse("a b"))     # not executed
     /// ```
     #[must_use]
     pub fn with_executed(mut self, ran: &dyn Fn(usize) -> bool) -> Self {
@@ -319,15 +321,16 @@ impl Block {
         }
     }
 
-    /// Adds the outermost functions, and the outermost other parts, of which `ran` holds for no line. Of a statement with
-    /// blocks, the lines of these count.
+    /// Adds the outermost functions, and the outermost other parts, of which `ran` holds for no line. For a function or a
+    /// statement with blocks, only the lines in its blocks count, not its header.
     fn add_unexecuted(
         &self,
         ran: &dyn Fn(usize) -> bool,
         functions: &mut Group,
         others: &mut Group,
     ) {
-        for node in &self.nodes {
+        // The interpreter executes no line of a declaration.
+        for node in self.nodes.iter().filter(|node| node.kind != NodeKind::Declaration) {
             let blocks = node.inner.iter().flat_map(|block| &block.nodes);
             let first = match node.kind {
                 NodeKind::Class(_) => node.part.first,
@@ -643,6 +646,7 @@ fn kind(stmt: &Stmt) -> NodeKind {
                 import.names.iter().map(|alias| alias.asname.as_ref().unwrap_or(&alias.name));
             NodeKind::Import(bound.map(ToString::to_string).collect())
         }
+        Stmt::Global(_) | Stmt::Nonlocal(_) => NodeKind::Declaration,
         _ => NodeKind::Other,
     }
 }
@@ -758,8 +762,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_executed_is_tried_first_and_at_once() {
-        let text = "def f():  # ran\n    a = 1  # ran\n    if a:  # ran\n        b = 2\n    else:\n        c = 3  # ran\n    return a  # ran\n\n\ndef g():  # ran\n    return 4\n\n\nclass C:  # ran\n    def h(self):  # ran\n        pass\n\n    d = 5  # ran\n\n\nif f:  # ran\n    e = 6\n";
+    fn functions_and_statements_that_were_not_executed_are_tried_together() {
+        let text = "def f():  # ran\n    global a\n    a = 1  # ran\n    if a:  # ran\n        b = 2\n    else:\n        c = 3  # ran\n    return a  # ran\n\n\ndef g():  # ran\n    return 4\n\n\nclass C:  # ran\n    def h(self):  # ran\n        pass\n\n    d = 5  # ran\n\n\nif f:  # ran\n    e = 6\n";
         let ran: Vec<bool> = text.lines().map(|line| line.ends_with("# ran")).collect();
         let first = gist(text);
         let mut reduction = Reduction::new(first, &|_| false).with_executed(&|line| ran[line]);
@@ -769,15 +773,18 @@ mod tests {
             reduction.reject();
         }
         let removed = |proposal: &String| -> Vec<&str> {
-            let stays: Vec<&str> = proposal.lines().collect();
+            let stays: BTreeSet<&str> = proposal.lines().collect();
             text.lines().filter(|line| !stays.contains(line)).collect()
         };
         let removed: Vec<_> = proposals.iter().map(removed).collect();
         let functions =
             ["def g():  # ran", "    return 4", "    def h(self):  # ran", "        pass"];
-        assert!(removed.contains(&functions.to_vec()), "{removed:#?}");
-        // The first block of `if a` would need a `pass`, which is no shorter.
-        assert!(removed.contains(&vec!["if f:  # ran", "    e = 6"]), "{removed:#?}");
+        let place = |lines: &[&str]| removed.iter().position(|one| one == lines);
+        let together = place(&functions);
+        assert!(together.is_some() && together < place(&functions[..2]), "{removed:#?}");
+        // The first block of `if a` would need a `pass`, which is no shorter; no group has the declaration.
+        assert!(place(&["if f:  # ran", "    e = 6"]).is_some(), "{removed:#?}");
+        assert!(place(&["    global a"]).is_some(), "{removed:#?}");
     }
 
     #[test]

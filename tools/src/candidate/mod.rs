@@ -341,5 +341,5 @@ fn is_bytecode(path: &str) -> bool {
 
 /// Returns true for the path of a compiled module or library.
 pub(crate) fn is_compiled(path: &str) -> bool {
-    path.ends_with(".so") || path.ends_with(".pyd") || path.ends_with(".dylib")
+    [".so", ".pyd", ".dylib", ".dll"].iter().any(|ending| path.ends_with(ending))
 }

@@ -1,6 +1,6 @@
 //! Lays installed packages beside a repository, so that their modules are the repository's own from then on.
 //!
-//! Owns which packages may be laid there. The user's repository and environment are not changed: the packages
+//! Owns which packages may be laid there. The user's repository and environment are not changed. The packages
 //! lie in a copy of the repository, and only the runs of this command import them from there.
 
 use std::{collections::BTreeSet, fs, path::Path};
@@ -108,7 +108,7 @@ pub fn inline_packages(spec: &InlineSpec<'_>) -> Result<InlinedPackages, InlineE
     Ok(InlinedPackages { repository: spec.repository.moved_to(root)?, environment, packages })
 }
 
-/// Returns true if a file of a repository with packages in it, by its relative path, is one of a package.
+/// Returns true if a path, relative to the copied repository, lies in a module of the package.
 pub fn is_inlined_from(path: &str, package: &Distribution) -> bool {
     let inside = path.strip_prefix(PLACE).and_then(|rest| rest.strip_prefix('/'));
     let top = inside.and_then(|inside| inside.split('/').next());
@@ -124,7 +124,7 @@ fn installed<'a>(name: &str, inventory: &'a Inventory) -> Option<&'a Distributio
     inventory.get(&normal_name(name)).or_else(of_module)
 }
 
-/// Returns the reason why no distribution has a name.
+/// Returns the message for a name that no installed distribution has.
 fn missing(name: &str, spec: &InlineSpec<'_>) -> String {
     let roots = spec.environment.pythonpath.iter().map(|entry| spec.repository.root.join(entry));
     let modules = [name.to_owned(), format!("{name}.py")];
@@ -135,7 +135,11 @@ fn missing(name: &str, spec: &InlineSpec<'_>) -> String {
     let python = spec.environment.python.display();
     match is_own {
         true => "it is the repository's own, which is cut anyway".to_owned(),
-        false => format!("{python} has no such package (install it with {python} -m pip install)"),
+        false => {
+            format!(
+                "{python} has no such package (install it with `{python} -m pip install {name}`)"
+            )
+        }
     }
 }
 

@@ -586,6 +586,7 @@ def _run_module(spec, tracer):
 def _run_script(spec, tracer):
     path = os.path.join(os.getcwd(), spec["target"])
     sys.argv[:] = [spec["target"]] + spec["args"]
+    # A plain script is no archive, and the module that can tell takes longer to import than many a run by fork.
     if os.path.isdir(path) or (not path.endswith(".py") and _is_archive(path)):
         import runpy
 

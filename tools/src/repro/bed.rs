@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use graph::{DataFile, Gist, imported_modules};
+use graph::{DataFile, FileTrace, Gist, imported_modules};
 
 use super::{NAME, oracle::Oracle, script::ReproForm};
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     session::Session,
     slice::failures,
     tool::ToolError,
-    trace::trace,
+    trace::{Observer, PATIENCE, TraceOptions, trace_with},
     warm::{Ends, WaitsAt, Warm, WarmRun, WarmSpec},
     workspace::{RunDirectories, remove_tree},
 };
@@ -150,8 +150,8 @@ impl Bed {
         self
     }
 
-    /// Returns the number of proposals to run at once: one more for every 16 runs, at most 8 and at most the number of
-    /// processors. A short search is over before another process has started.
+    /// Returns the number of proposals to run at once. It grows by one with each [`RUNS_FOR_ANOTHER`] runs: a short search is
+    /// over before another process has started. [`MOST_AT_ONCE`] and the number of processors bound it.
     pub(super) fn parallel_runs(&self) -> usize {
         let BedForks::Waiting(servers) = &*self.forks.borrow() else { return 1 };
         let runs: usize = servers.iter().map(|server| server.runs).sum();
@@ -247,14 +247,12 @@ impl Bed {
         gist: &Gist,
         command: &Command,
     ) -> Result<Option<ProposalServer>, ToolError> {
-        let failed = |error: std::io::Error| ToolError::Fatal(error.to_string());
         let place = session.workspace.process_directory()?;
         let mut server =
             ProposalServer { warm: None, command: command.clone(), place, longest: None, runs: 0 };
         let (directory, scratch) = (server.directory(), server.scratch());
-        fs::create_dir_all(&directory).map_err(failed)?;
-        fs::write(directory.join(NAME), &gist.text).map_err(failed)?;
         let trial = Trial::of(&gist.text, command);
+        write_files(&trial, &directory)?;
         let imports: Vec<String> = imported_modules(&gist.text).into_iter().collect();
         let waits_at = if command.is_pytest() { WaitsAt::Collection } else { WaitsAt::Start };
         let spec = WarmSpec {
@@ -298,26 +296,26 @@ impl Bed {
         self.runs(session, &Trial { grace: PROPOSAL_GRACE, ..Trial::of(&gist.text, &command) })
     }
 
-    /// Returns the numbers of the lines that a gist executes as its form says, from 1 on: all of them where a run cannot be
-    /// traced. Returns `None` if it was interrupted.
-    pub(super) fn executed_lines(
+    /// Returns the trace of a gist that runs as its form says; `None` if the run cannot be traced.
+    pub(super) fn trace_gist(
         &self,
         session: &Session,
         gist: &Gist,
         form: &ReproForm,
-    ) -> Result<Option<BTreeSet<u32>>, ToolError> {
+    ) -> Result<Option<FileTrace>, ToolError> {
         let command = form.command(session);
-        let trial = Trial::of(&gist.text, &command);
+        let trial = Trial { grace: PROPOSAL_GRACE, ..Trial::of(&gist.text, &command) };
+        let options = TraceOptions { patience: PATIENCE, ..TraceOptions::default() };
         self.with_directories(session, |directories| {
             write_files(&trial, directories[0])?;
             let spec = self.spec(session, &trial, directories);
-            let Ok((execution, trace)) = trace(&spec) else {
-                return Ok(Some((1..).take(gist.lines.len()).collect()));
-            };
-            let file = trace.file(NAME);
-            let lines =
-                file.iter().flat_map(|file| file.import_lines.iter().chain(&file.test_lines));
-            Ok((execution.status != Status::Interrupted).then(|| lines.copied().collect()))
+            match trace_with(&spec, Observer::default(), options) {
+                Ok((_, trace)) => Ok(trace.file(NAME).cloned()),
+                Err(error) => match Execution::spoiled(&error) {
+                    Some(_) => Ok(None),
+                    None => Err(ToolError::Fatal(error.to_string())),
+                },
+            }
         })
     }
 

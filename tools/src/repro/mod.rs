@@ -164,6 +164,9 @@ const RUNS: usize = 3;
 /// Proposals that are accepted by runs by fork alone before a cold run confirms them.
 const OFTEN: usize = 16;
 
+/// A gist is traced again when it has lost this part of its lines, as one of so many: a trace takes as long as several proposals.
+const TRACED_AGAIN: usize = 4;
+
 /// The name of the file while it is tried.
 const NAME: &str = "repro.py";
 
@@ -215,9 +218,9 @@ impl From<ToolError> for Stop {
 
 /// The end of a trial of several proposals.
 struct JudgedProposals {
-    /// The number of proposals that are refused, from the first on.
-    refused: usize,
-    /// True if the one behind them holds.
+    /// The index of the last proposal that was judged; all before it are refused.
+    last: usize,
+    /// True if that one holds.
     holds: bool,
 }
 
@@ -658,14 +661,12 @@ impl<'a> Work<'a> {
                     break;
                 }
                 let judged = self.accepts_first(&proposals)?;
-                // The proposal behind one that holds has its index.
-                at = match judged.holds {
-                    true => places[judged.refused],
-                    false => places[judged.refused - 1] + 1,
-                };
+                // A proposal that holds leaves the list, so that the next one has its index.
+                let is_refused = usize::from(!judged.holds);
+                at = places[judged.last] + is_refused;
                 is_changed |= judged.holds;
                 let texts = proposals.into_iter().map(|proposal| proposal.text);
-                refused.extend(texts.take(judged.refused));
+                refused.extend(texts.take(judged.last + is_refused));
             }
             if !is_changed {
                 return Ok(());
@@ -705,14 +706,16 @@ impl<'a> Work<'a> {
         let whole = |_: &GistLine| false;
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
-        let mut traced = usize::MAX;
+        let mut trace_below = usize::MAX;
         loop {
-            // A function may have lost its callers: a quarter less is worth another look at what is executed.
-            if self.gist.lines.len() < traced / 4 * 3 {
-                traced = self.gist.lines.len();
-                let executed = self.bed.executed_lines(self.session, &self.gist, &self.form)?;
-                let executed = executed.ok_or(Stop::Interrupted)?;
-                reduction = reduction.with_executed(&|line| executed.contains(&(line as u32 + 1)));
+            // Functions may have lost their callers since the last trace.
+            let lines = self.gist.lines.len();
+            if lines < trace_below && !self.time_left().is_zero() {
+                trace_below = lines - lines / TRACED_AGAIN;
+                let traced = self.bed.trace_gist(self.session, &self.gist, &self.form)?;
+                if let Some(file) = traced {
+                    reduction = reduction.with_executed(&|line| file.executed(line as u32 + 1));
+                }
             }
             let mut ahead = reduction.ahead(self.parallel_runs());
             let proposals: Vec<Gist> =
@@ -721,12 +724,10 @@ impl<'a> Work<'a> {
                 return Ok(());
             }
             let judged = self.accepts_first(&proposals)?;
-            if judged.holds {
-                reduction = ahead.swap_remove(judged.refused);
-                reduction.accept();
-            } else {
-                reduction = ahead.swap_remove(judged.refused - 1);
-                reduction.reject();
+            reduction = ahead.swap_remove(judged.last);
+            match judged.holds {
+                true => reduction.accept(),
+                false => reduction.reject(),
             }
         }
     }
@@ -746,14 +747,15 @@ impl<'a> Work<'a> {
             return Err(Stop::TimeLimit);
         }
         let forked = self.holds_forked(proposals)?;
-        let mut refused = 0;
-        for (proposal, forked) in proposals.iter().zip(forked) {
-            if self.goes_on_from(proposal.clone(), forked)? {
-                return Ok(JudgedProposals { refused, holds: true });
+        let mut judged = JudgedProposals { last: 0, holds: false };
+        for (last, (proposal, forked)) in proposals.iter().zip(forked).enumerate() {
+            let holds = self.goes_on_from(proposal.clone(), forked)?;
+            judged = JudgedProposals { last, holds };
+            if holds {
+                break;
             }
-            refused += 1;
         }
-        Ok(JudgedProposals { refused, holds: false })
+        Ok(judged)
     }
 
     /// Runs a proposal of the search, as long as there is time, and goes on from it where it holds.

@@ -111,7 +111,7 @@ class Server:
         timed_out = False
         wait = 0.0005
         while not end.has_come():
-            # One thread cannot use more seconds of the processor than pass: no look is needed before.
+            # One thread uses at most one second of the processor each second: it has this time at least.
             left = min(deadline - time.monotonic(), request["cpu"] - _processor_time(child))
             if left <= 0:
                 timed_out = True

@@ -74,7 +74,7 @@ impl Node {
             NodeKind::Function(name) | NodeKind::Class(name) => vec![name],
             NodeKind::Import(names) if names.iter().any(|name| name == "*") => Vec::new(),
             NodeKind::Import(names) => names.iter().map(String::as_str).collect(),
-            NodeKind::Other => Vec::new(),
+            NodeKind::Declaration | NodeKind::Other => Vec::new(),
         }
     }
 }
