@@ -56,7 +56,7 @@ impl<I: Iterator<Item = std::io::Result<String>>, O: Write> Dialogue<I, O> {
     /// Reduces a file until nothing more can be removed or another file arrives; returns that file.
     fn reduce(&mut self, content: &[u8]) -> Result<Option<(Vec<u8>, bool)>, Failure> {
         if let Ok(text) = std::str::from_utf8(content) {
-            let keeps_none_whole = |_: &GistLine| false;
+            let keeps_none_whole = |_: &GistLine, _: Option<&str>| false;
             let mut reduction = Reduction::new(unplaced(text), &keeps_none_whole);
             while let Some(proposal) = reduction.propose() {
                 let question = proposal.text.as_bytes();

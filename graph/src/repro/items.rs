@@ -6,7 +6,7 @@ use std::{
 };
 
 use ruff_python_ast::{
-    ArgOrKeyword, Expr, ExprCall, Stmt, StmtFunctionDef,
+    Alias, ArgOrKeyword, Expr, ExprCall, Stmt, StmtAssign, StmtFunctionDef,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -43,8 +43,8 @@ pub fn without_unread_parameters(gist: &Gist, at: usize) -> Option<Gist> {
     })
 }
 
-/// Returns the gist without elements of a display, or keyword arguments of a call, that is longer than a line. For each
-/// list, the first index removes all of them, the following ones halves, down to single ones. Returns `None` after the last.
+/// Returns the gist without elements of a display, or keyword arguments of a call, that has several lines or
+/// [`LONG_LIST`] bytes. For each list, the first index removes all of them, the following ones halves, down to single ones. Returns `None` after the last.
 ///
 /// ```python
 /// RATES = {       # RATES = {
@@ -56,7 +56,10 @@ pub fn without_elements(gist: &Gist, at: usize) -> Option<Gist> {
     with_deep_stack(|| {
         let syntax = parse(gist);
         let found = Lists::of(&syntax);
-        let is_long = |list: &ItemList| syntax.source().slice(list.range).contains('\n');
+        let is_long = |list: &ItemList| {
+            let text = syntax.source().slice(list.range);
+            text.len() >= LONG_LIST || text.contains('\n')
+        };
         let long = found.lists.iter().enumerate().filter(|(_, list)| is_long(list));
         let mut groups = long.flat_map(|(number, list)| {
             halves(list.free.len()).map(move |group| (number, &list.free[group]))
@@ -67,11 +70,42 @@ pub fn without_elements(gist: &Gist, at: usize) -> Option<Gist> {
     })
 }
 
+/// Returns the gist without names that nothing reads, of imports and assignments that bind several; one name of each stays.
+/// Index 0 removes all of them, the following ones each a half, then a quarter, down to single ones. Returns `None` after
+/// the last.
+///
+/// ```python
+/// from typing import Any, Union    # from typing import Union
+/// wide = text = Union[int, str]    # text = Union[int, str]
+/// print(text)
+/// ```
+pub fn without_unread_names(gist: &Gist, at: usize) -> Option<Gist> {
+    with_deep_stack(|| {
+        let syntax = parse(gist);
+        let found = Lists::of(&syntax);
+        let mut read = ReadNames::default();
+        syntax.body().iter().for_each(|stmt| read.visit_stmt(stmt));
+        let mut marks: Vec<Mark> = Vec::new();
+        for names in &found.bound_names {
+            let is_unread =
+                |at: &usize| names.names[*at].is_some_and(|name| !read.0.contains(name));
+            let unread: Vec<usize> = (0..names.names.len()).filter(is_unread).collect();
+            let staying = usize::from(unread.len() == names.names.len());
+            marks.extend(unread[staying..].iter().map(|item| (names.list, *item)));
+        }
+        let group = halves(marks.len()).nth(at)?;
+        Some(found.without(gist, &marks[group]))
+    })
+}
+
+/// The bytes of a list on one line that is worth a proposal for each element: a row of names that glue defines.
+const LONG_LIST: usize = 60;
+
 /// An item of a list, both by number.
 type Mark = (usize, usize);
 
 /// Ranges of so many things: all of them, both halves, and so on down to single ones.
-fn halves(count: usize) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn halves(count: usize) -> impl Iterator<Item = Range<usize>> {
     let sizes = std::iter::successors(Some(count), |size| (*size > 1).then(|| size.div_ceil(2)));
     sizes.filter(|size| *size > 0).flat_map(move |size| {
         (0..count).step_by(size).map(move |from| from..(from + size).min(count))
@@ -181,10 +215,32 @@ impl<'a> Visitor<'a> for MentionedNames<'a> {
     }
 }
 
+/// The names that expressions read.
+#[derive(Default)]
+struct ReadNames<'a>(BTreeSet<&'a str>);
+
+impl<'a> Visitor<'a> for ReadNames<'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr
+            && !name.ctx.is_store()
+        {
+            self.0.insert(&name.id);
+        }
+        walk_expr(self, expr);
+    }
+}
+
+/// The names that an import or an assignment binds; `None` for a target that is no name.
+struct BoundNames<'a> {
+    names: Vec<Option<&'a str>>,
+    list: usize,
+}
+
 /// The lists of a file.
 #[derive(Default)]
 struct Lists<'a> {
     lists: Vec<ItemList>,
+    bound_names: Vec<BoundNames<'a>>,
     functions: Vec<FoundFunction<'a>>,
     calls: Vec<FoundCall<'a>>,
     /// The class whose body is visited; none in a function.
@@ -221,6 +277,24 @@ impl<'a> Lists<'a> {
         self.functions.push(FoundFunction { function, names, bound, list });
     }
 
+    fn add_aliases(&mut self, stmt: &'a Stmt, aliases: &'a [Alias]) {
+        let bound = |alias: &'a Alias| {
+            let name = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
+            Some(name.split('.').next().unwrap_or(name))
+        };
+        let items = aliases.iter().map(Ranged::range).collect();
+        let list = self.add(stmt.range(), items, Vec::new());
+        self.bound_names.push(BoundNames { names: aliases.iter().map(bound).collect(), list });
+    }
+
+    fn add_targets(&mut self, assign: &'a StmtAssign) {
+        let name = |target: &'a Expr| target.as_name_expr().map(|name| name.id.as_str());
+        let items = assign.targets.iter().map(Ranged::range).collect();
+        let list = self.add(assign.range(), items, Vec::new());
+        self.bound_names
+            .push(BoundNames { names: assign.targets.iter().map(name).collect(), list });
+    }
+
     /// The gist without marked items.
     fn without<'m>(&self, gist: &Gist, marks: impl IntoIterator<Item = &'m Mark>) -> Gist {
         let mut gone: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
@@ -241,6 +315,9 @@ impl<'a> Visitor<'a> for Lists<'a> {
                 self.class = None;
             }
             Stmt::ClassDef(inner) => self.class = Some(&inner.name),
+            Stmt::Import(import) => self.add_aliases(stmt, &import.names),
+            Stmt::ImportFrom(import) => self.add_aliases(stmt, &import.names),
+            Stmt::Assign(assign) => self.add_targets(assign),
             _ => {}
         }
         walk_stmt(self, stmt);
@@ -319,6 +396,24 @@ mod tests {
             ],
         );
         check(without_unread_parameters, "def f(a): return a\nf(1)\n", &[]);
+    }
+
+    #[test]
+    fn names_that_nothing_reads_go_but_one_of_each_statement() {
+        check(
+            without_unread_names,
+            "import os, sys as system, a.b\nfrom m import (\n    c,\n    d,\n)\ne = f = x.y = os\nprint(d, f)\n",
+            &[
+                "import os\nfrom m import (\n    d,\n)\nf = x.y = os\nprint(d, f)\n",
+                "import os\nfrom m import (\n    c,\n    d,\n)\ne = f = x.y = os\nprint(d, f)\n",
+                "import os, sys as system, a.b\nfrom m import (\n    d,\n)\nf = x.y = os\nprint(d, f)\n",
+                "import os, a.b\nfrom m import (\n    c,\n    d,\n)\ne = f = x.y = os\nprint(d, f)\n",
+                "import os, sys as system\nfrom m import (\n    c,\n    d,\n)\ne = f = x.y = os\nprint(d, f)\n",
+                "import os, sys as system, a.b\nfrom m import (\n    d,\n)\ne = f = x.y = os\nprint(d, f)\n",
+                "import os, sys as system, a.b\nfrom m import (\n    c,\n    d,\n)\nf = x.y = os\nprint(d, f)\n",
+            ],
+        );
+        check(without_unread_names, "from m import a, b\n", &["from m import a\n"]);
     }
 
     #[test]

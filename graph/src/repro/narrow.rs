@@ -4,7 +4,9 @@ use ruff_python_ast::{Decorator, Expr, ExprCall, Parameters, Stmt, StmtFunctionD
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::{
-    functions, parse,
+    functions,
+    items::halves,
+    parse,
     splice::{Edit, spliced},
     statements,
 };
@@ -121,41 +123,48 @@ fn decorators(syntax: &Syntax) -> Vec<&Decorator> {
     found
 }
 
-/// The gist without annotations: of all parameters, returns and assigned names, and where that is one too many,
-/// without those of functions alone.
-pub fn without_annotations(gist: &Gist) -> Vec<Gist> {
+/// Returns the gist without annotations of parameters, returns and assigned names. Index 0 removes all of them, the
+/// following ones each a half, then a quarter, down to single ones. Returns `None` after the last.
+///
+/// ```python
+/// def area(shape: Shape) -> int:    # def area(shape):
+///     unit: str = "m"               #     unit = "m"
+/// ```
+pub fn without_annotations(gist: &Gist, at: usize) -> Option<Gist> {
     with_deep_stack(|| {
         let syntax = parse(gist);
-        let mut of_functions: Vec<Edit> = Vec::new();
-        for function in functions(&syntax) {
-            of_functions.extend(annotations_of(function));
-        }
-        let mut of_names: Vec<Edit> = Vec::new();
+        let mut annotations: Vec<Edit> =
+            functions(&syntax).into_iter().flat_map(|one| annotations_of(&syntax, one)).collect();
         for stmt in statements(&syntax) {
             if let Stmt::AnnAssign(assign) = stmt
                 && let Some(value) = &assign.value
             {
-                let range = TextRange::new(assign.target.end(), value.start());
-                // A parenthesis around the value stays.
-                let between = syntax.source().slice(range);
-                let opened = between.rfind('=').map_or("", |at| between[at + 1..].trim_start());
-                of_names.push((range, format!(" = {opened}")));
+                annotations.push(without_annotation(&syntax, &*assign.target, &**value, " = "));
             }
         }
-        let all = [of_functions.clone(), of_names.clone()].concat();
-        let mut proposals: Vec<Vec<Edit>> = vec![all, of_functions];
-        proposals.dedup_by(|one, other| one == other);
-        proposals.retain(|edits| !edits.is_empty());
-        proposals.into_iter().map(|edits| spliced(gist, edits)).collect()
+        let group = halves(annotations.len()).nth(at)?;
+        Some(spliced(gist, annotations[group].to_vec()))
     })
 }
 
-fn annotations_of(function: &StmtFunctionDef) -> Vec<Edit> {
+/// Returns the edit that removes what stands between a name and its value but for the sign.
+fn without_annotation(syntax: &Syntax, name: &dyn Ranged, value: &dyn Ranged, sign: &str) -> Edit {
+    let range = TextRange::new(name.range().end(), value.range().start());
+    // A parenthesis around the value stays.
+    let between = syntax.source().slice(range);
+    let opened = between.rfind('=').map_or("", |at| between[at + 1..].trim_start());
+    (range, format!("{sign}{opened}"))
+}
+
+fn annotations_of(syntax: &Syntax, function: &StmtFunctionDef) -> Vec<Edit> {
     let mut edits = Vec::new();
-    for parameter in function.parameters.iter().map(|one| one.as_parameter()) {
-        if let Some(annotation) = &parameter.annotation {
-            edits.push((TextRange::new(parameter.name.end(), annotation.end()), String::new()));
-        }
+    for one in function.parameters.iter() {
+        let parameter = one.as_parameter();
+        let Some(annotation) = &parameter.annotation else { continue };
+        edits.push(match one.default() {
+            Some(default) => without_annotation(syntax, &parameter.name, default, "="),
+            None => (TextRange::new(parameter.name.end(), annotation.end()), String::new()),
+        });
     }
     if let Some(returns) = &function.returns {
         edits.push((TextRange::new(function.parameters.end(), returns.end()), String::new()));
@@ -273,14 +282,19 @@ mod tests {
     #[test]
     fn annotations_go_with_their_signs() {
         let text = "def f(a: 'int' = 1, *b: int) -> list[int]:\n    c: int = (2)\n    d: int\n";
+        let first = gist(text);
+        let proposals: Vec<Gist> = (0..).map_while(|at| without_annotations(&first, at)).collect();
         check(
-            without_annotations(&gist(text)),
+            proposals[..3].to_vec(),
             &[
-                "1~|def f(a = 1, *b):\n2~|    c = (2)\n3|    d: int\n",
-                "1~|def f(a = 1, *b):\n2|    c: int = (2)\n3|    d: int\n",
+                "1~|def f(a=1, *b):\n2~|    c = (2)\n3|    d: int\n",
+                "1~|def f(a=1, *b) -> list[int]:\n2|    c: int = (2)\n3|    d: int\n",
+                "1~|def f(a: 'int' = 1, *b: int):\n2~|    c = (2)\n3|    d: int\n",
             ],
         );
-        check(without_annotations(&gist("def f(a=1): pass\n")), &[]);
+        // All four, two halves, and each by itself.
+        assert_eq!(proposals.len(), 7);
+        assert!(without_annotations(&gist("def f(a=1): pass\n"), 0).is_none());
     }
 
     #[test]

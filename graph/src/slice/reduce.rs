@@ -11,10 +11,7 @@ use ruff_python_ast::{Stmt, token::TokenKind};
 use ruff_text_size::{Ranged, TextRange};
 
 use self::unmentioned::unmentioned;
-use super::{
-    plan::{Gist, GistLine, LineOrigin},
-    special_methods::decides,
-};
+use super::plan::{Gist, GistLine, LineOrigin};
 use crate::{
     source::Source,
     syntax::{Syntax, with_deep_stack},
@@ -56,9 +53,9 @@ pub struct Reduction<'s> {
     at: usize,
 }
 
-/// A predicate: true if the statement that begins with a line must stay: a whole function, or an
-/// assignment.
-pub type StaysWhole<'s> = dyn Fn(&GistLine) -> bool + Sync + 's;
+/// A predicate: true if the function, or the assignment, that begins with a line must stay whole. It gets the line, and the
+/// name of the function; `None` for an assignment.
+pub type StaysWhole<'s> = dyn Fn(&GistLine, Option<&str>) -> bool + Sync + 's;
 
 /// A line of the first gist, by its number there. A part has that of its first line.
 type LineId = usize;
@@ -129,8 +126,7 @@ struct Block {
 }
 
 impl<'s> Reduction<'s> {
-    /// A search that begins with this gist. Functions and assignments of whose first line `whole` holds
-    /// stay.
+    /// A search that begins with this gist. Functions and assignments of which `whole` holds stay.
     pub fn new(gist: Gist, whole: &'s StaysWhole<'s>) -> Self {
         let ids = (0..gist.lines.len()).collect();
         let draft = Draft { gist, ids };
@@ -498,7 +494,7 @@ fn mark(block: &Block, group: &BTreeSet<LineId>, removed: &mut Vec<(Part, bool)>
 pub fn without_imports(gist: &Gist, goes: &dyn Fn(&str) -> bool) -> Vec<Gist> {
     let lines: Vec<&str> = gist.text.lines().map(str::trim_start).collect();
     let draft = Draft { gist: gist.clone(), ids: (0..gist.lines.len()).collect() };
-    let tree = draft.parts(&|_| false);
+    let tree = draft.parts(&|_, _| false);
     let mut imports = Vec::new();
     tree.each(&mut |part| {
         let text = lines[part.first..=part.last].join("\n");
@@ -527,13 +523,12 @@ impl<'a> Search<'a> {
 
     /// Returns true if a function or an assignment is excluded from the search.
     fn stays(&self, stmt: &Stmt, first: usize) -> bool {
-        let is_one =
-            stmt.is_assign_stmt() || stmt.is_ann_assign_stmt() || stmt.is_aug_assign_stmt();
-        let is_whole = || self.draft.gist.lines.get(first).is_some_and(|line| (self.whole)(line));
-        match stmt {
-            Stmt::FunctionDef(function) => decides(&function.name) || is_whole(),
-            _ => is_one && is_whole(),
-        }
+        let name = match stmt {
+            Stmt::FunctionDef(function) => Some(function.name.as_str()),
+            Stmt::Assign(_) | Stmt::AnnAssign(_) | Stmt::AugAssign(_) => None,
+            _ => return false,
+        };
+        self.draft.gist.lines.get(first).is_some_and(|line| (self.whole)(line, name))
     }
 
     fn block(&self, clause: Option<Part>, body: &'a [Stmt], top: bool) -> Block {
@@ -670,7 +665,7 @@ mod tests {
     fn check(text: &str, expected: &str) -> usize {
         let needed = |text: &str| text.lines().filter(|line| line.ends_with("# need")).count();
         let all = needed(text);
-        let whole = |line: &GistLine| match &line.origin {
+        let whole = |line: &GistLine, _: Option<&str>| match &line.origin {
             LineOrigin::Source(place) => text
                 .lines()
                 .nth(place.line as usize - 1)
@@ -754,7 +749,7 @@ mod tests {
     #[test]
     fn definitions_that_only_mention_each_other_go_at_once() {
         let text = "import os\n\n\nclass C:  # need\n    def even(self, n):\n        return n == 0 or self.odd(n - 1)\n\n    def odd(self, n):\n        return os.sep and self.even(n - 1)\n\n    def run(self):  # need\n        pass\n\n\nC().run()  # need\n";
-        let mut reduction = Reduction::new(gist(text), &|_| false);
+        let mut reduction = Reduction::new(gist(text), &|_, _| false);
         let proposal = reduction.propose_unmentioned().map(|gist| gist.text);
         let expected =
             "class C:  # need\n\n    def run(self):  # need\n        pass\n\n\nC().run()  # need\n";
@@ -766,7 +761,7 @@ mod tests {
         let text = "def f():  # ran\n    global a\n    a = 1  # ran\n    if a:  # ran\n        b = 2\n    else:\n        c = 3  # ran\n    return a  # ran\n\n\ndef g():  # ran\n    return 4\n\n\nclass C:  # ran\n    def h(self):  # ran\n        pass\n\n    d = 5  # ran\n\n\nif f:  # ran\n    e = 6\n";
         let ran: Vec<bool> = text.lines().map(|line| line.ends_with("# ran")).collect();
         let first = gist(text);
-        let mut reduction = Reduction::new(first, &|_| false).with_executed(&|line| ran[line]);
+        let mut reduction = Reduction::new(first, &|_, _| false).with_executed(&|line| ran[line]);
         let mut proposals = Vec::new();
         while let Some(proposal) = reduction.propose() {
             proposals.push(proposal.text);

@@ -64,15 +64,59 @@ def decide(traceback: types.TracebackType | None, root: str) -> list[str]:
     path = _realpath(_join(root, frame.f_code.co_filename))
     try:
         with _open_file(path, "rb") as file:
-            tree = _parse(file.read())
+            source = file.read()
+        code = frame.f_code
+        function = function_tree(source, code.co_name, code.co_firstlineno, line)
+        if function is not None and hasattr(code, "co_qualname"):
+            expressions = list(conditions(function, line - code.co_firstlineno + 2, class_around(code.co_qualname)))
+        else:
+            expressions = list(conditions(_parse(source), line))
     except (OSError, SyntaxError, ValueError, RecursionError):
         return []
-    expressions = list(conditions(tree, line))
     return _evaluate_in_copy(expressions, frame, root) if expressions else []
 
 
-def conditions(tree: ast.Module, line: int) -> Iterator[ast.expr]:
+def function_tree(source: bytes, name: str, first: int, line: int) -> ast.Module | None:
+    """Returns the function that begins with the line `first` and has `line` in it, below an `if` on line 1; None where
+    the whole file has to be parsed. To parse a long file takes longer than to run it.
+
+    >>> tree = function_tree(b"x = 1\\ndef f(a):\\n    assert a\\nf(0)", "f", 2, 3)
+    >>> ast.unparse(tree).splitlines()[-2:]
+    ['def f(a):', '    assert a']
+    """
+    lines = source.split(b"\n")
+    # A declared encoding is one of the whole file.
+    if name.startswith("<") or b"coding" in b"".join(lines[:2]):
+        return None
+    indent = _indent(lines[first - 1])
+    ends = (at for at in range(line, len(lines)) if lines[at].strip() and _indent(lines[at]) <= indent)
+    body = b"\n".join(lines[first - 1 : next(ends, len(lines))])
+    # The `if` gives a method its indentation; a function of a file gets one of its own.
+    around = b"if 1:\n" if indent else b"if 1: pass\n"
+    try:
+        return _parse(around + body)
+    except SyntaxError:
+        return None
+
+
+def _indent(line: bytes) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def class_around(qualified: str) -> str:
+    """Returns the innermost class around a function by its qualified name; nothing for one in no class.
+
+    >>> class_around("Box.open"), class_around("Box.open.<locals>.key"), class_around("main.<locals>.key")
+    ('Box', 'Box', '')
+    """
+    parts = qualified.split(".")
+    around = [one for one, inner in zip(parts, parts[1:]) if "<locals>" not in (one, inner)]
+    return around[-1] if around else ""
+
+
+def conditions(tree: ast.Module, line: int, owner: str = "") -> Iterator[ast.expr]:
     """Yields the operands of the conditions that decide about a line, with private names as the compiler writes them.
+    `owner` is the class around the tree.
 
     >>> tree = ast.parse("if a == b[0] and not c(d):\\n    raise E('x')")
     >>> [ast.unparse(one) for one in conditions(tree, 2)]
@@ -80,7 +124,6 @@ def conditions(tree: ast.Module, line: int) -> Iterator[ast.expr]:
     """
     body: list[ast.stmt] = tree.body
     tests: list[ast.expr] = []
-    owner = ""
     while True:
         around = [one for one in body if one.lineno <= line <= (one.end_lineno or one.lineno)]
         if not around:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import os
 import sys
@@ -103,3 +104,30 @@ def test_values_of_the_innermost_frame(
     assert capfd.readouterr().out == "", "nothing is printed"
     assert not (tmp_path / "beside").exists(), "nothing is written"
     assert values == expected
+
+
+def code_objects(code):
+    """Yields a code object and those in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from code_objects(constant)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="code objects have no qualified names before Python 3.11")
+def test_a_function_alone_has_the_conditions_of_the_whole_file():
+    source = Path(decided.__file__).read_text() + SOURCE
+    whole = decided._parse(source)
+    compared = 0
+    for code in code_objects(compile(source, "file", "exec")):
+        for line in {line for _, _, line in code.co_lines() if line and line >= code.co_firstlineno}:
+            tree = decided.function_tree(source.encode(), code.co_name, code.co_firstlineno, line)
+            if tree is None:
+                assert code.co_name.startswith("<"), code.co_name
+                continue
+            around = decided.class_around(code.co_qualname)
+            found = decided.conditions(tree, line - code.co_firstlineno + 2, around)
+            expected = decided.conditions(whole, line)
+            assert [ast.unparse(one) for one in found] == [ast.unparse(one) for one in expected], line
+            compared += 1
+    assert compared > 100

@@ -3,7 +3,7 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     fs,
     path::{Path, PathBuf},
     thread,
@@ -33,7 +33,7 @@ const SLOWER: u32 = 5;
 const GRACE: Duration = Duration::from_secs(20);
 const CPU_GRACE: Duration = Duration::from_secs(2);
 /// The same where a process has loaded the packages before.
-const FORK_GRACE: Duration = Duration::from_millis(300);
+const FORK_GRACE: Duration = Duration::from_millis(100);
 /// The grace of a proposal. Without what ends a wait it may hang, and one that is refused by mistake only stays longer.
 const PROPOSAL_GRACE: Duration = Duration::from_secs(2);
 
@@ -41,6 +41,9 @@ const PROPOSAL_GRACE: Duration = Duration::from_secs(2);
 const MOST_AT_ONCE: usize = 8;
 /// Runs after which another process is started.
 const RUNS_FOR_ANOTHER: usize = 16;
+
+/// The last runs, whose times bound the next one. A search makes its file shorter, and what takes long at first may go.
+const TIMED_RUNS: usize = 32;
 
 /// The longest life of a process that waits for proposals.
 const LIFETIME: Duration = Duration::from_secs(4 * 3600);
@@ -70,8 +73,8 @@ struct ProposalServer {
     warm: Option<Warm>,
     command: Command,
     place: PathBuf,
-    /// The longest time that a run took which came to its end, and the same of the processor.
-    longest: Option<(Duration, Duration)>,
+    /// The times of the last [`TIMED_RUNS`] runs that came to their end, and the same of the processor.
+    times: VecDeque<(Duration, Duration)>,
     /// The runs so far.
     runs: usize,
 }
@@ -172,7 +175,7 @@ impl Bed {
         self.serve_all(session, gists, &command, &mut forks)?;
         let BedForks::Waiting(servers) = &mut *forks else { return Ok(vec![None]) };
         let ends = if command.is_pytest() { Ends::Tests } else { Ends::Process };
-        let longest = servers.iter().filter_map(|server| server.longest);
+        let longest = servers.iter().flat_map(|server| server.times.iter().copied());
         let longest = longest.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)));
         let mut limits = limits(session, PROPOSAL_GRACE);
         if let Some((wall, cpu)) = longest {
@@ -202,8 +205,8 @@ impl Bed {
                 continue;
             };
             if execution.complete {
-                let (wall, cpu) = server.longest.unwrap_or_default();
-                server.longest = Some((wall.max(execution.wall), cpu.max(execution.cpu)));
+                server.times.truncate(TIMED_RUNS - 1);
+                server.times.push_front((execution.wall, execution.cpu));
             }
             let (directory, scratch) = (server.directory(), server.scratch());
             runs.push(Some(read(session, execution, &directory, &scratch, NAME)?));
@@ -248,8 +251,13 @@ impl Bed {
         command: &Command,
     ) -> Result<Option<ProposalServer>, ToolError> {
         let place = session.workspace.process_directory()?;
-        let mut server =
-            ProposalServer { warm: None, command: command.clone(), place, longest: None, runs: 0 };
+        let mut server = ProposalServer {
+            warm: None,
+            command: command.clone(),
+            place,
+            times: VecDeque::new(),
+            runs: 0,
+        };
         let (directory, scratch) = (server.directory(), server.scratch());
         let trial = Trial::of(&gist.text, command);
         write_files(&trial, &directory)?;

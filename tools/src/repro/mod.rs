@@ -15,8 +15,9 @@ use std::{collections::BTreeSet, path::PathBuf};
 use graph::{
     Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, Place, Reach, Reduction, Source,
     Trace, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
-    laid_out, unwrapped, with_data, without_annotations, without_decorators, without_elements,
-    without_imports, without_parameters, without_unread_parameters,
+    laid_out, unwrapped, with_data, with_joined_brackets, without_annotations, without_decorators,
+    without_elements, without_imports, without_parameters, without_unread_names,
+    without_unread_parameters,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -436,20 +437,22 @@ impl<'a> Work<'a> {
         self.step(Self::drop_unmentioned)?;
         self.step(Self::drop_packages)?;
         self.step(|work| work.rewrite(each(halved_parameters)))?;
-        self.step(|work| work.rewrite(each(without_annotations)))?;
+        self.step(|work| work.rewrite(without_annotations))?;
         self.step(Self::simplify)?;
         self.step(Self::statements)?;
         // Statements may have no further use once a parameter or a block is gone, and the other way round.
         loop {
-            let before = self.gist.lines.len();
+            let before = self.gist.text.clone();
             self.step(Self::unwrap_blocks)?;
+            self.step(|work| work.rewrite(without_annotations))?;
             self.step(|work| work.rewrite(without_unread_parameters))?;
             self.step(|work| work.rewrite(without_elements))?;
+            self.step(|work| work.rewrite(without_unread_names))?;
             self.step(|work| work.rewrite(each(without_decorators)))?;
             self.step(|work| work.rewrite(each(without_parameters)))?;
             self.step(|work| work.rewrite(each(halved_parameters)))?;
             self.step(Self::simplify)?;
-            if self.gist.lines.len() == before {
+            if self.gist.text == before {
                 break;
             }
             self.step(Self::statements)?;
@@ -508,6 +511,7 @@ impl<'a> Work<'a> {
         // What runs elsewhere, or once the failure is mended, says what is missing.
         let completed = complete(self.session, &self.gist);
         self.holds_as(completed)?;
+        self.holds_as(with_joined_brackets(&self.gist))?;
         let tests = self.tests.clone();
         for arrangement in [Arrangement::Ordered, Arrangement::Spaced] {
             if self.holds_as(laid_out(&self.gist, arrangement, &tests))? {
@@ -688,7 +692,7 @@ impl<'a> Work<'a> {
 
     /// Takes out all definitions that nothing mentions, such as other tests: they make every further run longer.
     fn drop_unmentioned(&mut self) -> Result<(), Stop> {
-        let whole = |_: &GistLine| false;
+        let whole = |_: &GistLine, _: Option<&str>| false;
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
         while let Some(proposal) = reduction.propose_unmentioned() {
@@ -703,7 +707,7 @@ impl<'a> Work<'a> {
 
     /// Takes out one statement after the other, until none of those that are left can go.
     fn statements(&mut self) -> Result<(), Stop> {
-        let whole = |_: &GistLine| false;
+        let whole = |_: &GistLine, _: Option<&str>| false;
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
         let mut trace_below = usize::MAX;

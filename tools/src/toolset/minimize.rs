@@ -5,7 +5,7 @@
 
 use std::{cell::Cell, cmp::Reverse, collections::BTreeSet, time::Duration};
 
-use graph::{Gist, GistLine, LineOrigin, Reduction};
+use graph::{Gist, GistLine, LineOrigin, Reduction, decides};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -166,8 +166,10 @@ impl Minimizing<'_> {
             LineOrigin::Source(place) => pristine.internal.support.contains(&place.path),
             LineOrigin::Glue(_) => false,
         };
+        let stays =
+            |line: &GistLine, name: Option<&str>| name.is_some_and(decides) || is_support(line);
         let before = gist.lines.len();
-        let mut reduction = Reduction::new(gist.clone(), &is_support);
+        let mut reduction = Reduction::new(gist.clone(), &stays);
         let mut tried = 0;
         // A limit or an interrupt keeps the shortest gist so far.
         let ended = loop {
