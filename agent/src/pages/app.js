@@ -29,6 +29,36 @@ const gistify = (() => {
   const percent = value => value === null || value === undefined ? '-' : (value * 100).toFixed(1);
   const time = seconds => seconds === null || seconds === undefined ? '-' : seconds < 60 ? seconds.toFixed(2) + ' s' : (seconds / 60).toFixed(1) + ' min';
   const part = text => encodeURIComponent(text);
+
+  // Libraries are loaded when something first needs them, one behind the other; without them the page has all but that.
+  const libraries = new Map();
+  function library(names, then) {
+    const all = names.join();
+    if (!libraries.has(all)) libraries.set(all, names.reduce((before, name) => before.then(() => new Promise((loads, fails) => {
+      const script = document.createElement('script');
+      script.src = name; script.onload = loads; script.onerror = fails;
+      document.head.append(script);
+    })), Promise.resolve()));
+    libraries.get(all).then(then, () => {});
+  }
+  let charts = null;
+  // Calls `draw` with the charts, unless the reader has gone on meanwhile.
+  const draw = act => { const hash = location.hash, main = $('main').firstChild; library(['d3.js', 'plot.js', 'plots.js'], () => { if (hash === location.hash && main === $('main').firstChild) act(charts) }) };
+
+  // The lines of a Python text, each as pairs of a kind and a piece; `show` gets them once the library is there.
+  function coloured(text, show) {
+    library(['prism.js'], () => {
+      const all = [[]];
+      const walk = (token, kind) => {
+        if (typeof token === 'string') token.split('\n').forEach((piece, n) => { if (n) all.push([]); if (piece) all[all.length - 1].push([kind, piece]) });
+        else if (Array.isArray(token)) token.forEach(each => walk(each, kind));
+        else walk(token.content, token.type);
+      };
+      walk(Prism.tokenize(text, Prism.languages.python), '');
+      show(all);
+    });
+  }
+  const paint = (node, pieces) => { if (pieces && pieces.map(([, piece]) => piece).join('') === node.textContent) node.replaceChildren(...pieces.map(([kind, piece]) => make('span', null, piece, kind ? 'py-' + kind : ''))) };
   const good = row => row.standing === 'scored' ? (row.what ? 'bad' : 'good') : 'odd';
 
   // A table whose heads sort it. Columns: name, figure?, key(row), cell(td, row).
@@ -131,6 +161,10 @@ const gistify = (() => {
       figure('tokens spent', row => row.tokens_in === null ? null : row.tokens_in + row.tokens_out, v => v.toFixed(0)), figure('cost $', row => row.price, v => v.toFixed(2)),
       figure('infrastructure', row => row.infrastructure), figure('quarantined', row => row.quarantined), figure('unfit', row => row.unfit),
     ], summary.suites);
+    make('h2', main, 'Not faithful, or not scored');
+    failing(main, index.rows.filter(row => row.what));
+    const box = make('div', main, null, 'charts');
+    draw(charts => charts.overview(box, index));
     if (summary.comparisons.length) {
       make('h2', main, 'Compared on the same tasks');
       table(main, 'compared', [
@@ -141,8 +175,6 @@ const gistify = (() => {
         figure('better', row => row.better), figure('worse', row => row.worse),
       ], summary.comparisons);
     }
-    make('h2', main, 'Not faithful, or not scored');
-    failing(main, index.rows.filter(row => row.what));
   }
 
   function failing(main, rows) {
@@ -248,6 +280,8 @@ const gistify = (() => {
     const effort = one.effort;
     if (effort) make('p', main, `${one.outcome || ''}; ${effort.steps} steps, ${effort.tokens_in} tokens in (${effort.tokens_cached} cached), ${effort.tokens_out} out, ${time(effort.wall_seconds)}` + (effort.price === null ? '' : `, $${effort.price.toFixed(4)}`), 'dim');
     if (!one.steps.length) make('p', main, 'No step was recorded.', 'dim');
+    const chart = make('div', main);
+    draw(charts => charts.steps(chart, one));
     const end = one.steps.reduce((most, step) => Math.max(most, step.seconds), 0) || 1;
     let before = 0;
     for (const step of one.steps) {
@@ -298,7 +332,7 @@ const gistify = (() => {
     for (const line of text.split('\n')) make('div', pre, line || ' ', known.has(line) ? '' : name);
   }
 
-  function gist(main, one) {
+  function gist(main, one, data, wantedLine) {
     if (!one.gist) { make('p', main, 'No gist was written.', 'dim'); return }
     const count = name => one.gist.filter(line => line[name]).length;
     make('p', main, `${one.gist.length} lines; ${count('missing')} not in the original, ${count('idle')} not executed`, 'dim');
@@ -327,6 +361,7 @@ const gistify = (() => {
         if (used.has(n + 1)) row.onclick = () => { const there = rows[used.get(n + 1)]; there.click(); there.scrollIntoView({ block: 'center' }) };
         return row;
       }));
+      coloured(text.replace(/\r\n?/g, '\n'), all => { if (open === path) [...pane.children].forEach((row, n) => paint(row.lastChild, all[n])) });
       show();
     };
     const show = () => {
@@ -345,12 +380,14 @@ const gistify = (() => {
       make('span', row, line.text, 'text');
       make('span', row, line.origin ? line.origin.join(':') : line.glue ? 'glue: ' + line.glue : '', 'origin');
       row.title = [line.missing && 'not in the original: ' + line.missing, line.idle && 'not counted as executed: ' + line.idle, line.glue && 'glue: ' + line.glue].filter(Boolean).join('\n');
-      row.onclick = () => { left.querySelectorAll('.here').forEach(each => each.classList.remove('here')); row.classList.add('here'); if (line.origin) source(line.origin) };
+      row.onclick = () => { left.querySelectorAll('.here').forEach(each => each.classList.remove('here')); row.classList.add('here'); if (line.origin) source(line.origin); shown = '#/' + attempt({ ...one, key: data.key }, 'gist') + '/' + (n + 1); history.replaceState(null, '', shown) };
       return row;
     });
     left.append(...rows);
-    const first = one.gist.find(line => line.origin);
-    if (first) source(first.origin);
+    coloured(one.gist.map(line => line.text).join('\n'), all => rows.forEach((row, n) => paint(row.children[3], all[n])));
+    const first = one.gist.find(line => line.origin), linked = rows[wantedLine - 1];
+    if (linked) { linked.click(); linked.scrollIntoView({ block: 'center' }) }
+    else if (first) source(first.origin);
     else make('p', pane, 'No line of the gist is in the original.', 'dim');
   }
 
@@ -358,6 +395,8 @@ const gistify = (() => {
     const touched = data.touched;
     if (!touched || !touched.modules.length) { make('p', main, 'The record has no trace of the command.', 'dim'); return }
     const used = new Set((one.gist || []).filter(line => line.origin).map(line => line.origin[0]));
+    const flame = make('div', main);
+    draw(charts => charts.executed(flame, one, touched));
     make('p', main, `${touched.modules.length} modules that the command executes, ${touched.left_out} more not shown. Larger circles execute more lines; outlined ones have lines in the gist.`, 'dim');
     const n = touched.modules.length, depth = Array(n).fill(0), size = 900;
     for (let round = 0; round < 30; round++) for (const [from, to] of touched.imports) if (depth[to] < depth[from] + 1 && depth[from] < 12) depth[to] = depth[from] + 1;
@@ -365,7 +404,7 @@ const gistify = (() => {
     touched.modules.forEach((_, at) => (levels[depth[at]] ||= []).push(at));
     const rows = levels.filter(Boolean), height = Math.max(rows.length * 90, 160), place = [];
     rows.forEach((row, y) => row.forEach((module, x) => { place[module] = [(x + .5) * size / row.length, (y + .5) * height / rows.length + (x % 2) * 18] }));
-    const drawing = svg('svg', make('div', main, null, 'scroll'), { viewBox: `0 0 ${size} ${height + 30}`, width: size, role: 'img' });
+    const drawing = svg('svg', make('div', main, null, 'scroll'), { class: 'graph', viewBox: `0 0 ${size} ${height + 30}`, width: size, role: 'img' });
     const edges = touched.imports.map(([from, to]) => [from, to, svg('line', drawing, { x1: place[from][0], y1: place[from][1], x2: place[to][0], y2: place[to][1] })]);
     touched.modules.forEach((module, at) => {
       const [x, y] = place[at], circle = svg('circle', drawing, { cx: x, cy: y, r: 4 + Math.min(Math.sqrt(module.test_lines), 16), stroke: used.has(module.path) ? 'currentColor' : 'none', 'stroke-width': 2 });
@@ -457,5 +496,6 @@ const gistify = (() => {
     index: value => { const fresh = !index; index = value; if (fresh || !location.hash.startsWith('#/task/')) route() },
     task: (key, value) => arrived(`task-${key}`, value),
     source: (key, value) => arrived(`source-${key}`, value),
+    drawing: made => { charts = made({ make, percent, time, attempt }) },
   };
 })();

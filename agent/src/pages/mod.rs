@@ -13,8 +13,8 @@ use std::{
 };
 
 use eval::{
-    BenchPlan, Index, IndexError, MEASURES, MeasureTable, MeasureUnit, Row, StoreError,
-    StrictFidelity, TableName, read_text, summarize,
+    BenchPlan, GistLines, Index, IndexError, MEASURES, MeasureTable, MeasureUnit, Row, Sensitivity,
+    StoreError, StrictFidelity, TableName, read_text, summarize,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -54,11 +54,28 @@ pub enum PagesError {
 }
 
 /// The files that are the same for all benches: name, media type and text.
-pub const ASSETS: [(&str, &str, &str); 3] = [
+pub const ASSETS: [(&str, &str, &str); 8] = [
     ("index.html", "text/html; charset=utf-8", include_str!("index.html")),
     ("style.css", "text/css; charset=utf-8", include_str!("style.css")),
-    ("app.js", "text/javascript; charset=utf-8", include_str!("app.js")),
+    ("app.js", SCRIPT, include_str!("app.js")),
+    ("plots.js", SCRIPT, include_str!("plots.js")),
+    ("d3.js", SCRIPT, include_str!("vendor/d3.js")),
+    ("plot.js", SCRIPT, include_str!("vendor/plot.js")),
+    ("prism.js", SCRIPT, include_str!("vendor/prism.js")),
+    ("licences.txt", "text/plain; charset=utf-8", LICENCES),
 ];
+
+/// The licences of the libraries, which go with each copy of them.
+const LICENCES: &str = concat!(
+    "d3.js\n\n",
+    include_str!("vendor/d3.LICENSE"),
+    "\nplot.js\n\n",
+    include_str!("vendor/plot.LICENSE"),
+    "\nprism.js\n\n",
+    include_str!("vendor/prism.LICENSE"),
+);
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 impl Pages {
     /// Returns the pages of a bench's results so far, from its index.
@@ -149,6 +166,8 @@ impl Pages {
                 "what": row.what(),
                 "evidence": row.evidence.chars().take(300).collect::<String>(),
                 "fidelity": row.value::<StrictFidelity>(),
+                "lines": row.value::<GistLines>(),
+                "sensitivity": row.value::<Sensitivity>(),
                 "seconds": row.seconds,
             })
         });
@@ -174,7 +193,11 @@ impl Pages {
             "version": self.version(),
             "planned": self.planned,
             "solvers": self.solvers,
-            "summary": { "suites": summary.suites, "comparisons": summary.comparisons },
+            "summary": {
+                "suites": summary.suites,
+                "comparisons": summary.comparisons,
+                "lengths": summary.lengths,
+            },
             "measures": measures.collect::<Vec<_>>(),
             "tables": tables.collect::<Vec<_>>(),
         });

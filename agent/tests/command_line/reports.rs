@@ -95,6 +95,14 @@ fn poisoned(name: &str, text: String) -> String {
     }
 }
 
+/// Makes the record of an attempt one of the gist that is there.
+fn vouch(attempt: &Path) {
+    let gist = fs::read(attempt.join("concise.py")).unwrap();
+    let mut result: Value = serde_json::from_str(&read(&attempt.join("result.json"))).unwrap();
+    result["attempt"]["gist"] = blake3::hash(&gist).to_hex().as_str().into();
+    fs::write(attempt.join("result.json"), result.to_string()).unwrap();
+}
+
 #[test]
 fn l04_pages_show_everything_and_run_nothing_foreign() {
     let Some(python) = python() else { return };
@@ -105,6 +113,7 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
         let attempt = result.parent().unwrap();
         let evil = run.join("tasks/s/evil-00000000").join(attempt.file_name().unwrap());
         copy(attempt, &evil, poisoned);
+        vouch(&evil);
     }
     let ran = user.gistify(&["report", "run", "-o", "pages"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -128,7 +137,10 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
     for part in ["4 attempts at 2 tasks", "offline", "Wilson", "run-time error", EVIL] {
         has(part);
     }
+    // The charts come with their library, and obey the page's policy.
+    browser.wait("return document.querySelectorAll('.chart .plot').length > 4");
     browser.picture("overview");
+    clean(&browser);
     // A head sorts, and sorts the other way.
     let sorted = |at: usize| {
         let script = format!(
@@ -230,10 +242,18 @@ fn l04_pages_show_everything_and_run_nothing_foreign() {
                 }
                 if tab == "gist" && kind == "bad" && !evil {
                     // Whoever wrote it said nothing of where its lines come from.
-                    has("found by their text");
+                    has("matched by their text");
                     browser.wait("return document.querySelectorAll('.source .used').length > 3");
                 }
+                if tab == "gist" {
+                    browser.wait("return document.querySelector('.code .py-keyword') !== null");
+                    // The address of a line opens at it.
+                    let line = "const row = document.querySelectorAll('.code .line')[1]; row.click(); \
+                                return location.hash.endsWith('/gist/2')";
+                    assert_eq!(browser.run(line), true);
+                }
                 if tab == "modules" {
+                    browser.wait("return document.querySelectorAll('.flame .kept').length > 1");
                     assert!(
                         browser
                             .run("return document.querySelectorAll('svg circle').length")
