@@ -20,6 +20,8 @@ pub struct SuiteDraft<'a> {
     pub seed: u64,
     /// The drawn tests.
     pub collected: &'a Collected,
+    /// The licence of the repository, as its metadata name it.
+    pub license: Option<&'a str>,
 }
 
 /// The origin of a suite's tests.
@@ -112,6 +114,9 @@ impl SuiteDraft<'_> {
         );
         pair(out, "list", "collected");
         let _ = writeln!(out, "seed = {}", self.seed);
+        if let Some(license) = self.license {
+            pair(out, "license", license);
+        }
         match self.origin {
             SuiteOrigin::Release { repo, version, artifact, root, python, pythonpath, lock } => {
                 let entries: Vec<&str> = pythonpath
@@ -207,11 +212,18 @@ mod tests {
             python: String::new(),
         };
         for (origin, id) in [(release, "r-1.0::"), (source, "r::")] {
-            let draft = SuiteDraft { name: "s", origin: &origin, seed: 7, collected: &collected };
+            let draft = SuiteDraft {
+                name: "s",
+                origin: &origin,
+                seed: 7,
+                collected: &collected,
+                license: Some("MIT"),
+            };
             let suite = Suite::parse("s", &draft.text().unwrap()).unwrap();
             let [task] = &suite.tasks[..] else { panic!("{suite:?}") };
             assert_eq!(task.id, format!("{id}{test}"));
             assert_eq!((task.expected.passed, task.difficulty.files), (3, 2));
+            assert_eq!(task.license.as_deref(), Some("MIT"));
             let command = tools::Command::parse(&task.command).unwrap();
             assert_eq!(command.tests()[0].to_string(), test);
             match origin {

@@ -53,6 +53,8 @@ pub struct Task {
     pub pythonpath: Vec<String>,
     /// Lock file, relative to the suite's file.
     pub lock: Option<String>,
+    /// The licence of the package, as its metadata name it.
+    pub license: Option<String>,
     /// A file that is put into the root before anything is run, relative to the suite's file.
     pub script: Option<String>,
     /// Base test: its node id without parameters.
@@ -255,6 +257,7 @@ impl Task {
             python: String::new(),
             pythonpath: Vec::new(),
             lock: None,
+            license: None,
             script: None,
             test: String::new(),
             command: command.to_owned(),

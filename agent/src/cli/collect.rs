@@ -17,6 +17,7 @@ use super::{
     destination::{check_file, make_directory},
     flags::Flags,
     progress::{ProgressLine, printable},
+    sharing::licence_name,
     surroundings::Surroundings,
     target::{Wanted, environment, of_environment},
 };
@@ -121,9 +122,13 @@ impl Collect {
                 SuiteOrigin::Source { source: self.source()?, label, python: python.to_owned() }
             }
         };
-        let draft =
-            SuiteDraft { name: &name, origin: &origin, seed: self.seed, collected: &collected };
-        let text = draft.text().or_exit(Exit::Infrastructure)?;
+        let license = licence_name(&repository.root);
+        let text_of = |collected: &Collected| {
+            let (seed, license) = (self.seed, license.as_deref());
+            let draft = SuiteDraft { name: &name, origin: &origin, seed, collected, license };
+            draft.text().or_exit(Exit::Infrastructure)
+        };
+        let text = text_of(&collected)?;
         write(&output, &origin, &text, &environment)?;
         let dev = self.split.map(|share| {
             let count = (share * collected.drawn.len() as f64).round() as usize;
@@ -136,10 +141,7 @@ impl Collect {
         for (part, drawn) in parts.chain(hard) {
             let path = beside(&output, part);
             let collected = Collected { tests: collected.tests, drawn, dropped: Vec::new() };
-            let draft =
-                SuiteDraft { name: &name, origin: &origin, seed: self.seed, collected: &collected };
-            let text = draft.text().or_exit(Exit::Infrastructure)?;
-            replace(&path, text.as_bytes()).or_exit(Exit::Input)?;
+            replace(&path, text_of(&collected)?.as_bytes()).or_exit(Exit::Input)?;
         }
         self.show(around, &output, &collected);
         match collected.drawn.is_empty() {

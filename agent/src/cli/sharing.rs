@@ -132,18 +132,33 @@ pub fn licences(root: &Path) -> Vec<String> {
         .filter(|name| named(name))
         .collect();
     files.sort();
-    let expression = fs::read_to_string(root.join("pyproject.toml")).ok();
-    let expression = expression.and_then(|text| text.parse::<toml::Table>().ok());
-    let expression = expression.and_then(|table| {
-        let licence = table.get("project")?.get("license")?;
-        let text = licence.as_str().or_else(|| licence.get("text")?.as_str())?;
-        Some(text.lines().next()?.trim().to_owned()).filter(|text| text.len() <= 80)
-    });
-    match (expression, files.is_empty()) {
+    match (licence_name(root), files.is_empty()) {
         (None, _) => files,
         (Some(expression), true) => vec![expression],
         (Some(expression), false) => vec![format!("{expression} ({})", files.join(", "))],
     }
+}
+
+/// Returns the name of a repository's licence, as `pyproject.toml` has it, or else the metadata of a source distribution;
+/// `None` where neither names one in a line.
+pub fn licence_name(root: &Path) -> Option<String> {
+    let short = |text: &str| {
+        let name = text.lines().next()?.trim();
+        (!name.is_empty() && name.len() <= 80 && name != "UNKNOWN").then(|| name.to_owned())
+    };
+    let of_project = || {
+        let text = fs::read_to_string(root.join("pyproject.toml")).ok()?;
+        let table = text.parse::<toml::Table>().ok()?;
+        let licence = table.get("project")?.get("license")?;
+        short(licence.as_str().or_else(|| licence.get("text")?.as_str())?)
+    };
+    let of_metadata = || {
+        let text = fs::read_to_string(root.join("PKG-INFO")).ok()?;
+        let headers: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+        let field = |name: &str| headers.iter().find_map(|line| short(line.strip_prefix(name)?));
+        field("License-Expression:").or_else(|| field("License:"))
+    };
+    of_project().or_else(of_metadata)
 }
 
 /// A text as code, on one line: with more backquotes around it than it has in a row.
@@ -214,6 +229,15 @@ Its code is copied from `shop 1.2`: MIT (LICENSE).
         assert_eq!(licences(root.path()), ["LICENSE.txt", "NOTICE"]);
         fs::write(root.path().join("pyproject.toml"), "[project]\nlicense = \"MIT\"\n").unwrap();
         assert_eq!(licences(root.path()), ["MIT (LICENSE.txt, NOTICE)"]);
+        fs::remove_file(root.path().join("pyproject.toml")).unwrap();
+        for (metadata, name) in [
+            ("License: BSD\nLicense-Expression: BSD-3-Clause\n", Some("BSD-3-Clause")),
+            ("License: BSD\n", Some("BSD")),
+            ("License: UNKNOWN\n\nLicense: MIT\n", None),
+        ] {
+            fs::write(root.path().join("PKG-INFO"), format!("Name: a\n{metadata}")).unwrap();
+            assert_eq!(licence_name(root.path()).as_deref(), name, "{metadata}");
+        }
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub(super) struct SuiteFile {
     python: Option<String>,
     pythonpath: Option<String>,
     lock: Option<String>,
+    license: Option<String>,
     #[serde(default)]
     pub(super) task: Vec<TaskFile>,
 }
@@ -53,6 +54,7 @@ pub(super) struct TaskFile {
     python: Option<String>,
     pythonpath: Option<String>,
     lock: Option<String>,
+    license: Option<String>,
     script: Option<String>,
     test: String,
     command: String,
@@ -146,6 +148,7 @@ impl TaskFile {
                 .map(|entry| if entry == "." { String::new() } else { entry.to_owned() })
                 .collect(),
             lock,
+            license: self.license.or_else(|| shared.license.clone()),
             script: self.script,
             test: self.test,
             command: self.command,

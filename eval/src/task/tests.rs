@@ -81,6 +81,7 @@ fn the_suites_of_this_repository_can_be_read() {
         }
         suites += 1;
         for task in Suite::read(&path).unwrap().tasks {
+            assert!(task.license.is_some(), "{}: no licence", task.id);
             let lock = task.lock.expect("a task of a suite has a lock");
             for file in task.script.iter().chain([&lock]) {
                 assert!(directory.join(file).is_file(), "{file}");
