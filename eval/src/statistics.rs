@@ -39,6 +39,9 @@ const RESAMPLES: usize = 4_000;
 const FLIPS: usize = 20_000;
 /// Differences up to which all sign flips are tried.
 const EXACT: usize = 16;
+/// Values from which resampled sums count as normally distributed: what resampling would add is beyond the digits that are
+/// printed, and its time grows with the values.
+const LARGE: usize = 10_000;
 /// The quantile of the normal distribution for 95%, two-sided.
 const Z: f64 = 1.959_963_984_540_054;
 
@@ -74,11 +77,24 @@ pub fn wilson(successes: f64, trials: f64) -> Option<Interval> {
     Some(Interval { low: (middle - spread).max(0.0), high: (middle + spread).min(1.0) })
 }
 
-/// The percentile bootstrap interval of a mean (Efron 1979).
+/// The percentile bootstrap interval of a mean (Efron 1979); from [`LARGE`] values on the normal interval, to which it
+/// converges.
 pub fn bootstrap(values: &[f64]) -> Option<Interval> {
-    if values.is_empty() {
-        return None;
+    match values.len() {
+        0 => None,
+        LARGE.. => normal_interval(values),
+        _ => resampled_interval(values),
     }
+}
+
+fn normal_interval(values: &[f64]) -> Option<Interval> {
+    let (mean, count) = (mean(values)?, values.len() as f64);
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    let half = Z * (variance / count).sqrt();
+    Some(Interval { low: mean - half, high: mean + half })
+}
+
+fn resampled_interval(values: &[f64]) -> Option<Interval> {
     let mut random = Random(0x6769_7374_6966_7931);
     let count = values.len();
     let mut means: Vec<f64> = (0..RESAMPLES)
@@ -129,9 +145,13 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The two-sided p-value of [`pearson`]: the share of permutations of one side that correlate as much.
+/// The two-sided p-value of [`pearson`]: the share of permutations of one side that correlate as much; from [`LARGE`] values
+/// on by the normal distribution of that correlation.
 pub fn permuted(x: &[f64], y: &[f64]) -> Option<f64> {
     let seen = pearson(x, y)?.abs() - 1e-12;
+    if x.len() >= LARGE {
+        return Some(correlation_p(seen, x.len()));
+    }
     let mut random = Random(0x7065_726d_7574_6564);
     let mut moved = y.to_vec();
     let as_much = (0..RESAMPLES).filter(|_| {
@@ -139,6 +159,21 @@ pub fn permuted(x: &[f64], y: &[f64]) -> Option<f64> {
         pearson(x, &moved).is_some_and(|other| other.abs() >= seen)
     });
     Some((as_much.count() + 1) as f64 / (RESAMPLES + 1) as f64)
+}
+
+/// The p-value of a correlation over many values.
+fn correlation_p(coefficient: f64, values: usize) -> f64 {
+    beyond(coefficient * ((values - 1) as f64).sqrt())
+}
+
+/// The p-value of a sum of many values whose signs are random.
+fn flipped_p(values: &[f64], sum: f64) -> f64 {
+    beyond(sum / values.iter().map(|value| value * value).sum::<f64>().sqrt())
+}
+
+/// The probability that a standard normal value is at least as far from zero.
+fn beyond(z: f64) -> f64 {
+    libm::erfc(z.abs() / std::f64::consts::SQRT_2)
 }
 
 /// Returns the share of random sign flips whose sum is at least as large as that of `differences`.
@@ -163,6 +198,9 @@ fn sign_flips(differences: &[f64]) -> f64 {
             sum.abs() >= least
         });
         return as_much.count() as f64 / f64::from(all);
+    }
+    if moved.len() >= LARGE {
+        return flipped_p(&moved, seen);
     }
     let mut random = Random(0x7369_676e_666c_6970);
     let as_much = (0..FLIPS).filter(|_| {

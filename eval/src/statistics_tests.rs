@@ -45,6 +45,31 @@ fn bootstrap_is_scipys_but_for_its_draws() {
 }
 
 #[test]
+fn large_samples_have_what_resampling_converges_to() {
+    // scipy.stats.norm.sf(z) * 2
+    for (z, p) in [(0.0, 1.0), (1.0, 0.31731050786291415), (3.0, 0.0026997960632601866)] {
+        close(beyond(z), p, 1e-12);
+    }
+    // Skewed, with a mean of about a third.
+    let squares: Vec<f64> =
+        (0..701).map(|at| (f64::from(at * 7_919 % 701) / 701.0).powi(2)).collect();
+    let (normal, resampled) = (normal_interval(&squares).unwrap(), bootstrap(&squares).unwrap());
+    close(normal.low, resampled.low, 0.003);
+    close(normal.high, resampled.high, 0.003);
+    let signed = squares.iter().enumerate();
+    let differences: Vec<f64> =
+        signed.map(|(at, d)| if at % 2 == 1 { *d } else { 0.05 - d }).collect();
+    let sum = differences.iter().sum::<f64>().abs();
+    close(flipped_p(&differences, sum), sign_flips(&differences), 0.02);
+    let other: Vec<f64> = squares.iter().rev().zip(&squares).map(|(a, b)| a + 0.1 * b).collect();
+    let coefficient = pearson(&squares, &other).unwrap();
+    close(correlation_p(coefficient, 701), permuted(&squares, &other).unwrap(), 0.02);
+    let large = vec![0.5; LARGE];
+    assert_eq!(bootstrap(&large), Some(Interval { low: 0.5, high: 0.5 }));
+    assert_eq!(paired(&large, &vec![0.75; LARGE]).map(|found| found.tasks), Some(LARGE as u64));
+}
+
+#[test]
 fn sign_flips_are_scipys() {
     // scipy.stats.permutation_test(..., permutation_type="samples")
     let wave = |step: i64, of: i64| -> Vec<f64> {

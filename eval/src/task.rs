@@ -54,6 +54,7 @@ pub struct Task {
     /// Lock file, relative to the suite's file.
     pub lock: Option<String>,
     /// The licence of the package, as its metadata name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
     /// A file that is put into the root before anything is run, relative to the suite's file.
     pub script: Option<String>,

@@ -44,7 +44,8 @@ pub fn without_unread_parameters(gist: &Gist, at: usize) -> Option<Gist> {
 }
 
 /// Returns the gist without elements of a display, or keyword arguments of a call, that has several lines or
-/// [`LONG_LIST`] bytes. For each list, the first index removes all of them, the following ones halves, down to single ones. Returns `None` after the last.
+/// [`LONG_LIST`] bytes. For each list, the first index removes all of them, the following ones halves, down to single ones.
+/// Returns `None` after the last.
 ///
 /// ```python
 /// RATES = {       # RATES = {
@@ -67,6 +68,41 @@ pub fn without_elements(gist: &Gist, at: usize) -> Option<Gist> {
         let (number, items) = groups.nth(at)?;
         let marks: Vec<Mark> = items.iter().map(|item| (number, *item)).collect();
         Some(found.without(gist, &marks))
+    })
+}
+
+/// Returns the gist without elements of displays, or keyword arguments of calls, of [`LARGE_LIST`] lines and more. Index 0
+/// empties all of these lists, the following ones a half of them, then a quarter, down to single lists; then come halves
+/// of the elements of each list, down to single ones. Returns `None` after the last.
+///
+/// Tables of functions and classes keep all of them: without its elements a table is quick to load, and definitions
+/// lose their last mention.
+///
+/// ```python
+/// PARSERS = {                  # PARSERS = {}
+///     "SELECT": parse_select,  #
+///     ...                      #
+/// }
+/// ```
+pub fn without_large_lists(gist: &Gist, at: usize) -> Option<Gist> {
+    with_deep_stack(|| {
+        let syntax = parse(gist);
+        let found = Lists::of(&syntax);
+        let is_large = |list: &ItemList| {
+            let lines = syntax.source().slice(list.range).matches('\n').count();
+            !list.free.is_empty() && lines >= LARGE_LIST
+        };
+        let lists = found.lists.iter().enumerate().filter(|(_, list)| is_large(list));
+        let large: Vec<(usize, &[usize])> =
+            lists.map(|(number, list)| (number, &list.free[..])).collect();
+        let several = halves(large.len()).map(|group| large[group].to_vec());
+        let single = large.iter().flat_map(|(number, free)| {
+            halves(free.len()).skip(1).map(|group| vec![(*number, &free[group])])
+        });
+        let emptied = several.chain(single).nth(at)?;
+        let marks =
+            emptied.iter().flat_map(|(list, items)| items.iter().map(|item| (*list, *item)));
+        Some(found.without(gist, &marks.collect::<Vec<Mark>>()))
     })
 }
 
@@ -97,6 +133,9 @@ pub fn without_unread_names(gist: &Gist, at: usize) -> Option<Gist> {
         Some(found.without(gist, &marks[group]))
     })
 }
+
+/// The lines of a list that is worth emptying before anything else is tried.
+const LARGE_LIST: usize = 10;
 
 /// The bytes of a list on one line that is worth a proposal for each element: a row of names that glue defines.
 const LONG_LIST: usize = 60;
@@ -396,6 +435,25 @@ mod tests {
             ],
         );
         check(without_unread_parameters, "def f(a): return a\nf(1)\n", &[]);
+    }
+
+    #[test]
+    fn large_lists_are_emptied_together_before_single_ones() {
+        let rows: String = (0..12).map(|at| format!("    {at},\n")).collect();
+        let text = format!(
+            "x = [\n{rows}]\ny = f(\n    1,\n{}    b=2,\n)\nz = [\n    1,\n]\n",
+            "\n".repeat(9)
+        );
+        let first = gist(&text);
+        let proposals: Vec<String> =
+            (0..).map_while(|at| without_large_lists(&first, at)).map(|gist| gist.text).collect();
+        let (rest, emptied) = ("z = [\n    1,\n]\n", "x = []\n");
+        let call = "y = f(\n    1,\n)\n";
+        assert_eq!(proposals[0], format!("{emptied}{call}{rest}"));
+        assert_eq!(proposals[1], text.replace(&text[..text.find('y').unwrap()], emptied));
+        assert!(proposals[2].contains(call) && proposals[2].contains(&rows), "{}", proposals[2]);
+        assert_eq!(proposals[3].matches(",\n").count(), text.matches(",\n").count() - 6);
+        assert!(without_large_lists(&gist(rest), 0).is_none());
     }
 
     #[test]

@@ -31,7 +31,9 @@ pub use call::{MAIN_HEAD, direct_calls};
 pub use complete::completed;
 pub use data::{Reach, with_data};
 pub use fixture::inlined_fixtures;
-pub use items::{without_elements, without_unread_names, without_unread_parameters};
+pub use items::{
+    without_elements, without_large_lists, without_unread_names, without_unread_parameters,
+};
 pub use join::with_joined_brackets;
 pub use layout::{Arrangement, laid_out};
 pub use narrow::{halved_parameters, without_annotations, without_decorators, without_parameters};

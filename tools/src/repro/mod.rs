@@ -16,8 +16,8 @@ use graph::{
     Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, Place, Reach, Reduction, Source,
     Trace, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
     laid_out, unwrapped, with_data, with_joined_brackets, without_annotations, without_decorators,
-    without_elements, without_imports, without_parameters, without_unread_names,
-    without_unread_parameters,
+    without_elements, without_imports, without_large_lists, without_parameters,
+    without_unread_names, without_unread_parameters,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -439,6 +439,7 @@ impl<'a> Work<'a> {
         self.step(|work| work.rewrite(each(halved_parameters)))?;
         self.step(|work| work.rewrite(without_annotations))?;
         self.step(Self::simplify)?;
+        self.step(|work| work.rewrite(without_large_lists))?;
         self.step(Self::statements)?;
         // Statements may have no further use once a parameter or a block is gone, and the other way round.
         loop {
