@@ -6,10 +6,12 @@
 mod call;
 mod complete;
 mod data;
+mod erase;
 mod fixture;
 mod items;
 mod join;
 mod layout;
+mod lists;
 mod narrow;
 mod splice;
 mod unwrap;
@@ -30,6 +32,7 @@ use crate::{
 pub use call::{MAIN_HEAD, direct_calls};
 pub use complete::completed;
 pub use data::{Reach, with_data};
+pub use erase::without_name;
 pub use fixture::inlined_fixtures;
 pub use items::{
     without_elements, without_large_lists, without_unread_names, without_unread_parameters,

@@ -5,7 +5,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::{
     functions,
-    items::halves,
+    lists::halves,
     parse,
     splice::{Edit, spliced},
     statements,

@@ -16,7 +16,7 @@ use graph::{
     Arrangement, DataFile, Gist, GistLine, Guard, LineOrigin, Place, Reach, Reduction, Source,
     Trace, completed, direct_calls, halved_parameters, imported_modules, inlined_fixtures,
     laid_out, unwrapped, with_data, with_joined_brackets, without_annotations, without_decorators,
-    without_elements, without_imports, without_large_lists, without_parameters,
+    without_elements, without_imports, without_large_lists, without_name, without_parameters,
     without_unread_names, without_unread_parameters,
 };
 use schemars::JsonSchema;
@@ -447,6 +447,7 @@ impl<'a> Work<'a> {
             self.step(Self::unwrap_blocks)?;
             self.step(|work| work.rewrite(without_annotations))?;
             self.step(|work| work.rewrite(without_unread_parameters))?;
+            self.step(|work| work.rewrite(without_name))?;
             self.step(|work| work.rewrite(without_elements))?;
             self.step(|work| work.rewrite(without_unread_names))?;
             self.step(|work| work.rewrite(each(without_decorators)))?;
