@@ -91,7 +91,9 @@ fn normal_interval(values: &[f64]) -> Option<Interval> {
     let (mean, count) = (mean(values)?, values.len() as f64);
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
     let half = Z * (variance / count).sqrt();
-    Some(Interval { low: mean - half, high: mean + half })
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Some(Interval { low: (mean - half).max(least), high: (mean + half).min(most) })
 }
 
 fn resampled_interval(values: &[f64]) -> Option<Interval> {

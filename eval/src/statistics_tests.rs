@@ -64,6 +64,10 @@ fn large_samples_have_what_resampling_converges_to() {
     let other: Vec<f64> = squares.iter().rev().zip(&squares).map(|(a, b)| a + 0.1 * b).collect();
     let coefficient = pearson(&squares, &other).unwrap();
     close(correlation_p(coefficient, 701), permuted(&squares, &other).unwrap(), 0.02);
+    // No mean of resamples is beyond the values.
+    let mut one = vec![0.0; LARGE];
+    one[0] = 1.0;
+    assert_eq!(bootstrap(&one).map(|found| found.low), Some(0.0));
     let large = vec![0.5; LARGE];
     assert_eq!(bootstrap(&large), Some(Interval { low: 0.5, high: 0.5 }));
     assert_eq!(paired(&large, &vec![0.75; LARGE]).map(|found| found.tasks), Some(LARGE as u64));

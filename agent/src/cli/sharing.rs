@@ -144,7 +144,9 @@ pub fn licences(root: &Path) -> Vec<String> {
 pub fn licence_name(root: &Path) -> Option<String> {
     let short = |text: &str| {
         let name = text.lines().next()?.trim();
-        (!name.is_empty() && name.len() <= 80 && name != "UNKNOWN").then(|| name.to_owned())
+        // Some metadata have the text of the licence instead.
+        let is_name = !name.is_empty() && name.len() <= 80 && !name.starts_with("Copyright");
+        (is_name && name != "UNKNOWN").then(|| name.to_owned())
     };
     let of_project = || {
         let text = fs::read_to_string(root.join("pyproject.toml")).ok()?;
@@ -233,6 +235,7 @@ Its code is copied from `shop 1.2`: MIT (LICENSE).
         for (metadata, name) in [
             ("License: BSD\nLicense-Expression: BSD-3-Clause\n", Some("BSD-3-Clause")),
             ("License: BSD\n", Some("BSD")),
+            ("License: Copyright (c) 2010 Foo\n", None),
             ("License: UNKNOWN\n\nLicense: MIT\n", None),
         ] {
             fs::write(root.path().join("PKG-INFO"), format!("Name: a\n{metadata}")).unwrap();

@@ -30,7 +30,7 @@ const gistify = (() => {
   const time = seconds => seconds === null || seconds === undefined ? '-' : seconds < 60 ? seconds.toFixed(2) + ' s' : (seconds / 60).toFixed(1) + ' min';
   const part = text => encodeURIComponent(text);
 
-  // Libraries are loaded when something first needs them, one behind the other; without them the page has all but that.
+  // Loads libraries in order, when first needed. If one fails, only its feature is missing.
   const libraries = new Map();
   function library(names, then) {
     const all = names.join();
@@ -42,7 +42,7 @@ const gistify = (() => {
     libraries.get(all).then(then, () => {});
   }
   let charts = null;
-  // Calls `draw` with the charts, unless the reader has gone on meanwhile.
+  // Calls `act` with the charts, unless the page has changed since.
   const draw = act => { const hash = location.hash, main = $('main').firstChild; library(['d3.js', 'plot.js', 'plots.js'], () => { if (hash === location.hash && main === $('main').firstChild) act(charts) }) };
 
   // The lines of a Python text, each as pairs of a kind and a piece; `show` gets them once the library is there.
@@ -473,7 +473,7 @@ const gistify = (() => {
     else if (event.key === 'p') jump(-1);
     else if ((event.key === '[' || event.key === ']') && parts[0] === 'task') {
       const place = index.tasks.findIndex(task => task.key === parts[1]), next = index.tasks[place + (event.key === ']' ? 1 : -1)];
-      if (next) { parts[1] = next.key; location.hash = '#/' + parts.join('/') }
+      if (next) { parts[1] = next.key; location.hash = '#/' + parts.slice(0, 5).join('/') }
     } else if (/^[1-4]$/.test(event.key) && parts[0] === 'task') { parts[4] = TABS[event.key - 1][0]; location.hash = '#/' + parts.slice(0, 5).join('/') }
   });
   let typing = 0;

@@ -23,7 +23,7 @@ gistify.drawing(({ make, percent, time, attempt }) => {
     make('div', box, null, 'scroll').append(drawn);
   }
 
-  // One of so many values: a chart of all of them would take as long as nobody waits.
+  // At most `most` of the values, evenly spaced: charts of all would be too slow.
   const some = (values, most) => values.length <= most ? values : values.filter((_, at) => Math.floor(at * most / values.length) !== Math.floor((at - 1) * most / values.length));
 
   function overview(parent, index) {
@@ -74,7 +74,7 @@ gistify.drawing(({ make, percent, time, attempt }) => {
         marks: [Plot.dot(rows, { x: 'x', y: 'y', fill: 'solver', r: 5, title: row => `${row.solver}, ${row.suite}: ${percent(row.y)}, ${show(row.x)}` })],
       }, solvers);
     }
-    const spread = [['lines', 'lines of gists', { ...log, label: 'lines' }], ['sensitivity', 'agreement on mutants: those that the original\'s test notices and the gist notices too', { ...rate, label: '%' }]];
+    const spread = [['lines', 'lines of gists', { ...log, label: 'lines' }], ['sensitivity', 'mutants that the gist detects, of those that the original\'s test detects', { ...rate, label: '%' }]];
     for (const [name, title, x] of spread) {
       const rows = some(scored.filter(row => row[name] > 0 || (name === 'sensitivity' && row[name] === 0)), DOTS * 4);
       if (rows.length < 2) continue;
@@ -101,7 +101,7 @@ gistify.drawing(({ make, percent, time, attempt }) => {
   // What a command executes, by directory and file, from the root at the top; what the gist keeps of it is filled.
   function executed(parent, one, touched) {
     const kept = new Map();
-    for (const line of one.gist || []) if (line.origin) kept.set(line.origin[0], (kept.get(line.origin[0]) || 0) + 1);
+    for (const line of one.gist || []) if (line.origin && !line.idle && line.text.trim()) kept.set(line.origin[0], (kept.get(line.origin[0]) || 0) + 1);
     const root = { name: 'all', children: new Map() };
     for (const module of touched.modules) {
       let node = root;
@@ -111,7 +111,8 @@ gistify.drawing(({ make, percent, time, attempt }) => {
       }
       node.module = module;
     }
-    const value = node => node.module ? Math.max(node.module.test_lines + node.module.import_lines, 1) : 0;
+    // A line that is executed while its module is imported and later as well counts once, as far as the record tells.
+    const value = ({ module }) => module ? Math.max(Math.min(module.test_lines + module.import_lines, module.lines || Infinity), 1) : 0;
     const tree = d3.hierarchy(root, node => [...node.children.values()]).sum(value).sort((a, b) => b.value - a.value);
     const own = node => d3.sum(node.leaves(), leaf => kept.get(leaf.data.module.path) || 0);
     const height = (tree.height + 1) * 26, WIDE = 1200;
@@ -127,7 +128,7 @@ gistify.drawing(({ make, percent, time, attempt }) => {
       const room = Math.floor((wide(node) - 8) / 6.2), name = node.data.name;
       return room < 3 ? '' : name.length <= room ? name : name.slice(0, room - 1) + '…';
     });
-    cell.append('title').text(node => `${node.ancestors().reverse().slice(1).map(each => each.data.name).join('/') || 'all'}: ${node.value} lines executed, ${own(node)} lines of them in the gist`);
+    cell.append('title').text(node => `${node.ancestors().reverse().slice(1).map(each => each.data.name).join('/') || 'all'}: ${node.value} lines executed, ${own(node)} lines in the gist`);
   }
 
   return { overview, steps, executed };

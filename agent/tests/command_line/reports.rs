@@ -95,7 +95,7 @@ fn poisoned(name: &str, text: String) -> String {
     }
 }
 
-/// Makes the record of an attempt one of the gist that is there.
+/// Writes the hash of the attempt's changed gist into its record.
 fn vouch(attempt: &Path) {
     let gist = fs::read(attempt.join("concise.py")).unwrap();
     let mut result: Value = serde_json::from_str(&read(&attempt.join("result.json"))).unwrap();

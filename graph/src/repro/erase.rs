@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{slice::Gist, syntax::with_deep_stack};
 
-/// Returns the gist without a name: parameters with their arguments, keywords, elements and targets of that name go, and `pass` stands for each
-/// simple statement that has it elsewhere. The names are those of parameters that the file has at another place as
-/// well, in the order of the file. Returns `None` behind the last one.
+/// Returns the gist without one parameter name. Parameters, arguments, keywords, elements and targets of that name go.
+/// `pass` replaces each other assignment or expression statement that mentions it. `at` counts the parameter names that
+/// the file also mentions as a variable, an attribute or a string literal. Returns `None` after the last one.
 ///
 /// ```python
 /// class Box:
@@ -41,7 +41,7 @@ pub fn without_name(gist: &Gist, at: usize) -> Option<Gist> {
     })
 }
 
-/// Returns the names of parameters that statements or other lists have as well.
+/// Returns the parameter names that the file also mentions as a variable, an attribute or a string literal.
 fn names<'a>(found: &Lists<'a>, mentions: &Mentions<'a>) -> Vec<&'a str> {
     let mut known = BTreeSet::from(["self", "cls"]);
     let parameters = found.functions.iter().flat_map(|one| found.lists[one.list].names.iter());
@@ -78,8 +78,12 @@ struct Mentions<'a> {
 impl Mentions<'_> {
     /// Returns edits that put `pass` in the place of each statement with a name that is in none of the marked items.
     fn statements_with(&self, name: &str, found: &Lists<'_>, marks: &[ItemMark]) -> Vec<Edit> {
+        let goes = |(list, _): &&ItemMark| {
+            let marked = marks.iter().filter(|(one, _)| one == list).count();
+            found.lists[*list].may_lose(marked)
+        };
         let gone: Vec<TextRange> =
-            marks.iter().map(|(list, item)| found.lists[*list].items[*item]).collect();
+            marks.iter().filter(goes).map(|(list, item)| found.lists[*list].items[*item]).collect();
         let is_left = |range: &TextRange| !gone.iter().any(|item| item.contains_range(*range));
         let left: Vec<TextRange> = self
             .all
@@ -143,6 +147,11 @@ mod tests {
                 "def g(b):\n    set('b', b)\n    return b\ndef f(b):\n    b = g(b)\n    return b\n",
                 "def g(a):\n    pass\n    return a\ndef f(a):\n    a = g(a)\n    return a\n",
             ],
+        );
+        // The only item of a list without brackets stays, and its statement goes.
+        check(
+            "def f(a):\n    b = a,\n    return 1\nf(2)\n",
+            &["def f():\n    pass\n    return 1\nf()\n"],
         );
         check("def f(a): pass\n", &[]);
     }

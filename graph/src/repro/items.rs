@@ -68,8 +68,7 @@ pub fn without_elements(gist: &Gist, at: usize) -> Option<Gist> {
 /// empties all of these lists, the following ones a half of them, then a quarter, down to single lists; then come halves
 /// of the elements of each list, down to single ones. Returns `None` after the last.
 ///
-/// Tables of functions and classes keep all of them: without its elements a table is quick to load, and definitions
-/// lose their last mention.
+/// A table that lists functions keeps all of them mentioned. Once it is empty, it loads fast and its functions can go.
 ///
 /// ```python
 /// PARSERS = {                  # PARSERS = {}

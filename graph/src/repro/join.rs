@@ -100,6 +100,7 @@ fn joined(syntax: &Syntax, tokens: &[Token], open: usize, close: usize) -> Optio
             return None;
         }
         let is_last = next.is_some_and(|next| is_closing(next.kind()));
+        let is_dot = next.is_some_and(|next| next.kind() == TokenKind::Dot);
         // The comma of `(a,)` makes it a tuple.
         let is_needed = opened.last().is_none_or(|open| is_tuple(tokens, *open));
         if token.kind() == TokenKind::Comma && is_last && gap.contains('\n') && !is_needed {
@@ -109,6 +110,8 @@ fn joined(syntax: &Syntax, tokens: &[Token], open: usize, close: usize) -> Optio
         match gap.contains('\n') {
             false => text.push_str(gap),
             true if is_opening(token.kind()) || is_last => {}
+            // `2 .real` needs its space.
+            true if is_dot && !matches!(token.kind(), TokenKind::Int | TokenKind::Float) => {}
             true => text.push(' '),
         }
     }
@@ -151,6 +154,7 @@ mod tests {
             "x = {\n    'a': (\n        1,\n    ),\n    'b': c[\n        0,\n    ],\n}\n",
             "1~|x = {'a': (1,), 'b': c[0,]}\n",
         );
+        check("y = (\n    x\n    .a()\n    .b(2\n    .real)\n)\n", "1~|y = (x.a().b(2 .real))\n");
     }
 
     #[test]

@@ -39,6 +39,11 @@ pub(super) struct ItemList<'a> {
 }
 
 impl ItemList<'_> {
+    /// Returns true if so many of its items can go: without brackets one has to stay.
+    pub(super) fn may_lose(&self, count: usize) -> bool {
+        self.is_bracketed || count < self.items.len()
+    }
+
     /// Returns edits that take items out. What lies between two items goes with the first of them.
     fn without(&self, gone: &BTreeSet<usize>) -> Vec<Edit> {
         let Some(last_kept) = (0..self.items.len()).rev().find(|at| !gone.contains(at)) else {

@@ -77,8 +77,8 @@ def decide(traceback: types.TracebackType | None, root: str) -> list[str]:
 
 
 def function_tree(source: bytes, name: str, first: int, line: int) -> ast.Module | None:
-    """Returns the function that begins with the line `first` and has `line` in it, below an `if` on line 1; None where
-    the whole file has to be parsed. To parse a long file takes longer than to run it.
+    """Returns a tree of the function alone, after an `if` on line 1. The function begins with the line `first` and has
+    `line` in it. Returns None if the whole file must be parsed, which takes longer than a short run.
 
     >>> tree = function_tree(b"x = 1\\ndef f(a):\\n    assert a\\nf(0)", "f", 2, 3)
     >>> ast.unparse(tree).splitlines()[-2:]
@@ -87,6 +87,9 @@ def function_tree(source: bytes, name: str, first: int, line: int) -> ast.Module
     lines = source.split(b"\n")
     # A declared encoding is one of the whole file.
     if name.startswith("<") or b"coding" in b"".join(lines[:2]):
+        return None
+    # Code may name lines that its file does not have.
+    if not 0 < first <= line <= len(lines):
         return None
     indent = _indent(lines[first - 1])
     ends = (at for at in range(line, len(lines)) if lines[at].strip() and _indent(lines[at]) <= indent)

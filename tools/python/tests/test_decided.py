@@ -131,3 +131,8 @@ def test_a_function_alone_has_the_conditions_of_the_whole_file():
             assert [ast.unparse(one) for one in found] == [ast.unparse(one) for one in expected], line
             compared += 1
     assert compared > 100
+
+
+def test_code_with_other_lines_than_its_file_is_parsed_whole():
+    assert decided.function_tree(b"x = 1\n", "f", 51, 52) is None
+    assert decided.function_tree(b"def f(a):\r    assert a\r", "f", 1, 2) is None

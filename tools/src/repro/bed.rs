@@ -2,8 +2,8 @@
 //! packages.
 
 use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     thread,
@@ -42,9 +42,6 @@ const MOST_AT_ONCE: usize = 8;
 /// Runs after which another process is started.
 const RUNS_FOR_ANOTHER: usize = 16;
 
-/// The last runs, whose times bound the next one. A search makes its file shorter, and what takes long at first may go.
-const TIMED_RUNS: usize = 32;
-
 /// The longest life of a process that waits for proposals.
 const LIFETIME: Duration = Duration::from_secs(4 * 3600);
 
@@ -55,6 +52,8 @@ pub(super) struct Bed {
     /// True if runs record the values that decided their failures.
     records_values: bool,
     forks: RefCell<BedForks>,
+    /// The time, and that of the processor, of the last run by fork that failed in the right way. It bounds the next ones.
+    held: Cell<Option<(Duration, Duration)>>,
 }
 
 /// The processes that become proposals by forks.
@@ -73,8 +72,6 @@ struct ProposalServer {
     warm: Option<Warm>,
     command: Command,
     place: PathBuf,
-    /// The times of the last [`TIMED_RUNS`] runs that came to their end, and the same of the processor.
-    times: VecDeque<(Duration, Duration)>,
     /// The runs so far.
     runs: usize,
 }
@@ -144,13 +141,19 @@ impl Bed {
             .part(inventory, packages, &directory)
             .map_err(|error| ToolError::Fatal(error.to_string()))?;
         let forks = RefCell::new(BedForks::Unused);
-        Ok(Self { environment, directory, records_values: false, forks })
+        Ok(Self { environment, directory, records_values: false, forks, held: Cell::new(None) })
     }
 
     /// The same bed, whose runs record the values that decided their failures if `records_values`.
     pub(super) fn with_values(mut self, records_values: bool) -> Self {
         self.records_values = records_values;
         self
+    }
+
+    /// Notes the times of a run by fork that failed in the right way. A search makes its file shorter, and what takes long at
+    /// first may go.
+    pub(super) fn note_held(&self, run: &FileRun) {
+        self.held.set(Some((run.execution.wall, run.execution.cpu)));
     }
 
     /// Returns the number of proposals to run at once. It grows by one with each [`RUNS_FOR_ANOTHER`] runs: a short search is
@@ -175,10 +178,8 @@ impl Bed {
         self.serve_all(session, gists, &command, &mut forks)?;
         let BedForks::Waiting(servers) = &mut *forks else { return Ok(vec![None]) };
         let ends = if command.is_pytest() { Ends::Tests } else { Ends::Process };
-        let longest = servers.iter().flat_map(|server| server.times.iter().copied());
-        let longest = longest.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)));
         let mut limits = limits(session, PROPOSAL_GRACE);
-        if let Some((wall, cpu)) = longest {
+        if let Some((wall, cpu)) = self.held.get() {
             limits.wall = limits.wall.min(wall * SLOWER + PROPOSAL_GRACE);
             limits.cpu = limits.cpu.min(cpu * SLOWER + FORK_GRACE);
         }
@@ -204,10 +205,6 @@ impl Bed {
                 runs.push(None);
                 continue;
             };
-            if execution.complete {
-                server.times.truncate(TIMED_RUNS - 1);
-                server.times.push_front((execution.wall, execution.cpu));
-            }
             let (directory, scratch) = (server.directory(), server.scratch());
             runs.push(Some(read(session, execution, &directory, &scratch, NAME)?));
         }
@@ -251,13 +248,7 @@ impl Bed {
         command: &Command,
     ) -> Result<Option<ProposalServer>, ToolError> {
         let place = session.workspace.process_directory()?;
-        let mut server = ProposalServer {
-            warm: None,
-            command: command.clone(),
-            place,
-            times: VecDeque::new(),
-            runs: 0,
-        };
+        let mut server = ProposalServer { warm: None, command: command.clone(), place, runs: 0 };
         let (directory, scratch) = (server.directory(), server.scratch());
         let trial = Trial::of(&gist.text, command);
         write_files(&trial, &directory)?;

@@ -831,7 +831,12 @@ impl<'a> Work<'a> {
         }
         let runs = self.bed.run_forked(self.session, gists, &self.form)?;
         let verdict = |(gist, run): (&Gist, Option<FileRun>)| {
-            run.map(|run| self.fails_alike(gist, &run)).transpose()
+            let Some(run) = run else { return Ok(None) };
+            let holds = self.fails_alike(gist, &run)?;
+            if holds {
+                self.bed.note_held(&run);
+            }
+            Ok(Some(holds))
         };
         gists.iter().zip(runs).map(verdict).collect()
     }
