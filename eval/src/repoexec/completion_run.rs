@@ -13,7 +13,7 @@ use std::{
 use graph::{CompletionFunction, shift_lines, with_deep_stack};
 use tools::{
     Command, Environment, Execution, Limits, Raised, Repository, RunSpec, Sandbox, Status,
-    Workspace,
+    Workspace, link_above,
 };
 
 use super::{problem::CompletionProblem, sample::SampleClass};
@@ -139,15 +139,28 @@ pub fn run_completion(
     ran
 }
 
-/// Puts a function, and the problem's own test file, into a copy.
+/// Puts a function, and the problem's own test file, into a copy. Nothing outside of the copy is read or written,
+/// whatever the paths of the problem and the links of the repository are.
 fn place(directory: &Path, problem: &CompletionProblem, function: &str) -> Result<(), EvalError> {
-    let path = directory.join(&problem.function.path);
     let stale = |reason: String| EvalError::Problem { problem: problem.id.clone(), reason };
+    let outside = |path: &str| stale(format!("{path} is not inside the repository"));
+    if let Some(path) = problem.path_outside() {
+        return Err(outside(path));
+    }
+    let real = |path: &Path| fs::canonicalize(path).map_err(|error| stale(error.to_string()));
+    let path = real(&directory.join(&problem.function.path))?;
+    if !path.starts_with(real(directory)?) {
+        return Err(outside(&problem.function.path));
+    }
     let text = fs::read_to_string(&path).map_err(|error| stale(error.to_string()))?;
     let spliced = splice(&problem.function, &text, function);
     let spliced = spliced.map_err(|error| stale(error.to_string()))?;
     crate::store::write_bytes(&path, spliced.as_bytes())?;
     if let Some(file) = problem.tests.as_ref().and_then(|tests| tests.file.as_ref()) {
+        if let Some(link) = link_above(directory, &file.path) {
+            return Err(stale(format!("{} is behind the symbolic link {link}", file.path)));
+        }
+        // A link at the path itself is replaced.
         crate::store::write_bytes(&directory.join(&file.path), file.text.as_bytes())?;
     }
     Ok(())
@@ -246,6 +259,7 @@ mod tests {
     use graph::{ExtractionOptions, extract_of_sources};
 
     use super::*;
+    use crate::repoexec::{ProblemTests, TestFile};
 
     fn check(source: &str, replacement: &str, expected: &str) {
         let found = extract_of_sources([("m.py", source)], &ExtractionOptions::default());
@@ -266,6 +280,37 @@ mod tests {
             "def f():\n    '''c\nd'''\n    return 2",
             "if x:\n    def f():\n        '''c\nd'''\n        return 2\n",
         );
+    }
+
+    #[test]
+    fn a_link_out_of_the_copy_is_not_followed() {
+        let place_with = |link: &str, path: &str, test: &str| {
+            let (copy, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let source = "def f(): return 1\n";
+            fs::write(outside.path().join("m.py"), source).unwrap();
+            fs::create_dir(copy.path().join("inner")).unwrap();
+            fs::write(copy.path().join("inner/m.py"), source).unwrap();
+            let target = if link == "in" { Path::new("inner") } else { outside.path() };
+            std::os::unix::fs::symlink(target, copy.path().join(link)).unwrap();
+            let found = extract_of_sources([(path, source)], &ExtractionOptions::default());
+            let function = found.functions[0].clone();
+            let mut problem = CompletionProblem::new("p", Default::default(), function);
+            let file = TestFile { path: test.to_owned(), text: "1\n".to_owned() };
+            problem.tests = Some(ProblemTests { file: Some(file), ..Default::default() });
+            let placed = place(copy.path(), &problem, "def f(): return 2");
+            assert_eq!(fs::read_to_string(outside.path().join("m.py")).unwrap(), source);
+            assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+            placed.map_err(|error| error.to_string())
+        };
+        assert_eq!(place_with("in", "in/m.py", "test_m.py"), Ok(()));
+        for (link, path, test, told) in [
+            ("out", "out/m.py", "test_m.py", "out/m.py is not inside the repository"),
+            ("out", "inner/m.py", "out/test_m.py", "out/test_m.py is behind the symbolic link out"),
+            ("out", "inner/m.py", "../test_m.py", "../test_m.py is not inside the repository"),
+        ] {
+            let error = place_with(link, path, test).unwrap_err();
+            assert!(error.ends_with(told), "{error}");
+        }
     }
 
     #[test]

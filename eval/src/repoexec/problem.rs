@@ -6,6 +6,7 @@
 use graph::CompletionFunction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tools::is_inside;
 
 use crate::json_lines::{MalformedRow, read_json_lines};
 
@@ -93,6 +94,21 @@ impl CompletionProblem {
         Self { version: PROBLEM_VERSION, id, source, function, tests: None }
     }
 
+    /// The first of its paths that leads out of the repository, or that pytest would read as an option.
+    ///
+    /// ```text
+    /// ../other.py    /etc/hosts    --rootdir=x    refused
+    /// ```
+    pub(super) fn path_outside(&self) -> Option<&str> {
+        let tests = self.tests.iter();
+        let of_tests = tests.flat_map(|tests| {
+            let file = tests.file.iter().map(|file| file.path.as_str());
+            file.chain(tests.paths())
+        });
+        let mut paths = std::iter::once(self.function.path.as_str()).chain(of_tests);
+        paths.find(|path| !is_inside(path) || path.starts_with('-'))
+    }
+
     /// Its row in a problem file.
     pub fn row(&self) -> String {
         serde_json::to_string(self).expect("a problem is plain data")
@@ -106,7 +122,50 @@ pub fn read_problems(text: &str) -> (Vec<CompletionProblem>, Vec<MalformedRow>) 
         PROBLEM_VERSION if !ids.insert(problem.id.clone()) => {
             Some(format!("the id {} is another row's", problem.id))
         }
-        PROBLEM_VERSION => None,
+        PROBLEM_VERSION => problem
+            .path_outside()
+            .map(|path| format!("{}: the path {path:?} is not inside the repository", problem.id)),
         other => Some(format!("version {other}, not {PROBLEM_VERSION}")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use graph::{ExtractionOptions, extract_of_sources};
+
+    use super::*;
+
+    fn problem() -> CompletionProblem {
+        let source = [("m.py", "def f(): return 1\n")];
+        let found = extract_of_sources(source, &ExtractionOptions::default());
+        let function = found.functions.into_iter().next().unwrap();
+        let mut problem = CompletionProblem::new("p", ProblemSource::default(), function);
+        let file = TestFile { path: "tests/test_f.py".to_owned(), text: String::new() };
+        let cases = vec!["tests/test_f.py::test".to_owned()];
+        problem.tests = Some(ProblemTests { cases, file: Some(file), ..ProblemTests::default() });
+        problem
+    }
+
+    #[test]
+    fn paths_outside_of_the_repository_make_no_problem() {
+        assert_eq!(read_problems(&problem().row()), (vec![problem()], Vec::new()));
+        for path in ["../m.py", "/tmp/m.py", "a/../../m.py", ".git/hooks/pre-commit", "", "-x"] {
+            type Change = fn(&mut CompletionProblem, &str);
+            let changes: [Change; 3] = [
+                |problem, path| problem.function.path = path.to_owned(),
+                |problem, path| {
+                    problem.tests.as_mut().unwrap().file.as_mut().unwrap().path = path.to_owned();
+                },
+                |problem, path| problem.tests.as_mut().unwrap().cases[0] = format!("{path}::test"),
+            ];
+            for change in changes {
+                let mut problem = problem();
+                change(&mut problem, path);
+                let (rows, malformed) = read_problems(&problem.row());
+                assert!(rows.is_empty(), "{path}");
+                let expected = format!("p/m.py::f: the path {path:?} is not inside the repository");
+                assert_eq!(malformed[0].reason, expected);
+            }
+        }
+    }
 }
