@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::error::Category;
 
+use crate::report::Table;
+
 /// A line of a file that is none of its rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MalformedRow {
@@ -38,6 +40,20 @@ pub fn read_json_lines<T: DeserializeOwned>(
         }
     }
     (rows, malformed)
+}
+
+/// The table of lines that are no rows, by file.
+pub(crate) fn malformed_table(malformed: &[(String, Vec<MalformedRow>)]) -> Table {
+    let rows = malformed.iter().flat_map(|(file, rows)| {
+        rows.iter().map(move |row| vec![file.clone(), row.reason.clone(), row.line.to_string()])
+    });
+    Table::named(
+        "malformed",
+        "Lines that are no rows",
+        &["file", "reason"],
+        &["line"],
+        rows.collect(),
+    )
 }
 
 /// Returns what is wrong with the JSON text of a file, with its position there.

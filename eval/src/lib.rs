@@ -74,8 +74,8 @@ pub use index::{Index, IndexError};
 pub use issues::{
     BuiltRow, CorrectLocation, FixSuite, ISSUE_VERDICT_VERSION, IssueBed, IssueResult, IssueRow,
     IssueVerdict, PinnedFix, PinnedRelease, REPAIR_VERSION, RepairResult, ResolvedClass,
-    RowRelease, TestShare, build_issue_row, correct_location, issue_tables, judge_patch,
-    read_issue_rows, verdict_tables,
+    RowRelease, TestShare, build_issue_row, correct_location, issue_tables, judge_absent,
+    judge_patch, read_issue_rows, verdict_tables,
 };
 pub use json_lines::{MalformedRow, json_fault, read_json_lines};
 pub use key::Key;

@@ -218,14 +218,15 @@ fn rows_and_predictions_that_fit_nothing_are_told() {
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     for part in [
         "\ngold,1,1,100.00,100.00,100.00,",
-        "\nm,2,0,0.00,-,-,",
+        "\nm,2,0,0.00,0.00,0.00,",
         "\ngold,no tests,2",
         "\ngold,failed,2",
         "\nm,no prediction,2",
         "\nm,no tests,2",
         "\nm,failed,1",
-        "\n6,",
-        "\n7,missing field `repo`",
+        "\nrows.jsonl,\"a list of tests: it is no JSON",
+        "\nrows.jsonl,missing field `repo`,7",
+        "\npredictions.jsonl,missing field `instance_id`,3",
     ] {
         assert!(ran.out.contains(part), "{part}: {}{}", ran.out, ran.err);
     }
@@ -250,12 +251,15 @@ fn contexts_are_compared_in_one_table() {
     without["instance_id"] = json!("own__repo-2");
     without["FAIL_TO_PASS"] = json!([]);
     write_rows(&user, "rows.jsonl", &[row, without]);
-    let answers = json!([[
-        analyze("It divides by //.", true),
-        call("solve", json!({ "diff": GOLD })),
-        call("request", json!({ "files": ["pkg/__init__.py"] })),
-        edit("pkg/__init__.py", json!([{ "first": 2, "last": 2, "text": "    return value / 2" }])),
-    ]]);
+    let edits = json!([{ "first": 2, "last": 2, "text": "    return value / 2" }]);
+    let answers = json!([
+        [
+            analyze("It divides by //.", true),
+            call("solve", json!({ "diff": GOLD })),
+            call("request", json!({ "files": ["pkg/__init__.py"] })),
+        ],
+        [edit("pkg/__init__.py", edits)],
+    ]);
     fs::write(user.here().join("script.json"), answers.to_string()).unwrap();
     fs::write(user.here().join("model.py"), MODEL).unwrap();
     let model = format!("command/{python} model.py script.json");

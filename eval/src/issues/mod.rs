@@ -19,5 +19,6 @@ pub use location::{CorrectLocation, correct_location};
 pub use repair_result::{IssueResult, REPAIR_VERSION, RepairResult, issue_tables};
 pub use test_run::IssueBed;
 pub use verdict::{
-    ISSUE_VERDICT_VERSION, IssueVerdict, ResolvedClass, TestShare, judge_patch, verdict_tables,
+    ISSUE_VERDICT_VERSION, IssueVerdict, ResolvedClass, TestShare, judge_absent, judge_patch,
+    verdict_tables,
 };

@@ -53,7 +53,10 @@ pub struct IssueResult {
 
 /// The tables of results, by solver: Chain-of-Context's table 1 without the resolved, which is for tests to say, and
 /// the classes of patches.
-pub fn issue_tables(results: &[IssueResult], unread: &[MalformedRow]) -> Vec<Table> {
+pub fn issue_tables(
+    results: &[IssueResult],
+    malformed: &[(String, Vec<MalformedRow>)],
+) -> Vec<Table> {
     let rows = results.iter().map(|result| {
         let repair = result.repair.as_ref();
         let class = repair.map_or("failed", |repair| repair.patch.name()).replace('_', " ");
@@ -71,7 +74,7 @@ pub fn issue_tables(results: &[IssueResult], unread: &[MalformedRow]) -> Vec<Tab
         title: "Patches, and those whose places cover all of the true patch",
         good: "patches",
     };
-    solver_tables(&rows.collect::<Vec<_>>(), &head, unread)
+    solver_tables(&rows.collect::<Vec<_>>(), &head, malformed)
 }
 
 #[cfg(test)]

@@ -1,9 +1,14 @@
-//! The tables over issues by solver: Chain-of-Context's table 1, patches by class, and the rows that could not be read.
+//! The tables over issues by solver: Chain-of-Context's table 1, patches by class, and the lines that are no rows.
 
 use std::collections::BTreeMap;
 
 use super::CorrectLocation;
-use crate::{json_lines::MalformedRow, report::Table, scorers::Effort, statistics::mean};
+use crate::{
+    json_lines::{MalformedRow, malformed_table},
+    report::Table,
+    scorers::Effort,
+    statistics::mean,
+};
 
 /// One issue of one solver.
 pub(super) struct SolvedRow<'a> {
@@ -30,7 +35,7 @@ pub(super) struct SolverTableHead {
 pub(super) fn solver_tables(
     rows: &[SolvedRow<'_>],
     head: &SolverTableHead,
-    unread: &[MalformedRow],
+    malformed: &[(String, Vec<MalformedRow>)],
 ) -> Vec<Table> {
     let mut by_solver: BTreeMap<&str, Vec<&SolvedRow<'_>>> = BTreeMap::new();
     for row in rows {
@@ -67,11 +72,7 @@ pub(super) fn solver_tables(
         Table::named(head.name, head.title, &["solver"], &heads, solvers),
         Table::named("classes", "Patches by class", &["solver", "class"], &["issues"], classes),
     ];
-    if !unread.is_empty() {
-        let rows = unread.iter().map(|row| vec![row.line.to_string(), row.reason.clone()]);
-        let title = "Lines that could not be read";
-        tables.push(Table::named("unread", title, &["line", "reason"], &[], rows.collect()));
-    }
+    tables.extend(Some(malformed_table(malformed)).filter(|table| !table.rows.is_empty()));
     tables
 }
 

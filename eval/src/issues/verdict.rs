@@ -158,6 +158,16 @@ impl IssueVerdict {
     }
 }
 
+/// The verdict on a row for which a solver has no patch: of a true patch that is known it covers no place.
+///
+/// # Errors
+/// The machine fails, or the row's own patch does not fit its repository.
+pub fn judge_absent(bed: &IssueBed<'_>, row: &IssueRow) -> Result<IssueVerdict, EvalError> {
+    let location = location_of(bed, row, "")?;
+    let class = ResolvedClass::NoPrediction;
+    Ok(IssueVerdict { location, ..IssueVerdict::unmeasured(row, class, None) })
+}
+
 /// Judges a patch by the tests of its row, in the environment of `bed`.
 ///
 /// # Errors
@@ -233,7 +243,10 @@ fn location_of(
 }
 
 /// The tables of verdicts, by solver: Chain-of-Context's table 1, and the classes of patches.
-pub fn verdict_tables(verdicts: &[IssueVerdict], unread: &[MalformedRow]) -> Vec<Table> {
+pub fn verdict_tables(
+    verdicts: &[IssueVerdict],
+    malformed: &[(String, Vec<MalformedRow>)],
+) -> Vec<Table> {
     let rows = verdicts.iter().map(|verdict| SolvedRow {
         solver: &verdict.solver,
         class: (verdict.class as usize, verdict.class.phrase().to_owned()),
@@ -247,7 +260,7 @@ pub fn verdict_tables(verdicts: &[IssueVerdict], unread: &[MalformedRow]) -> Vec
         title: "Issues that patches resolve, and patches whose places cover all of the true patch",
         good: "resolved",
     };
-    solver_tables(&rows.collect::<Vec<_>>(), &head, unread)
+    solver_tables(&rows.collect::<Vec<_>>(), &head, malformed)
 }
 
 #[cfg(test)]
@@ -261,6 +274,53 @@ mod tests {
         let verdict = IssueVerdict::unmeasured(&row, ResolvedClass::DoesNotApply, None);
         let written = serde_json::to_value(&verdict).unwrap();
         assert_eq!(written["pass_to_pass"], serde_json::json!({ "passed": null, "all": 101 }));
+    }
+
+    /// Chain-of-Context, table 1, its own rows: resolved, correct files and correct lines are counts of 500 issues of
+    /// SWE-bench Verified, or of 300 of Lite; then the mean price of an issue, and of its embeddings.
+    const PUBLISHED: [(&str, usize, [usize; 3], [&str; 5]); 12] = [
+        ("RAG GPT-4o", 500, [17, 263, 60], ["3.40", "52.60", "12.00", "0.0700", "0.0500"]),
+        ("RAG O3-mini", 500, [6, 277, 60], ["1.20", "55.40", "12.00", "0.0600", "0.0500"]),
+        ("ICR GPT-4o", 500, [57, 304, 129], ["11.40", "60.80", "25.80", "0.1600", "-"]),
+        ("ICR O3-mini", 500, [63, 319, 169], ["12.60", "63.80", "33.80", "0.1000", "-"]),
+        ("CoC GPT-4o", 500, [70, 320, 135], ["14.00", "64.00", "27.00", "0.2800", "-"]),
+        ("CoC O3-mini", 500, [72, 342, 184], ["14.40", "68.40", "36.80", "0.1600", "-"]),
+        ("RAG GPT-4o", 300, [11, 206, 55], ["3.67", "68.67", "18.33", "0.0700", "0.0500"]),
+        ("RAG O3-mini", 300, [4, 208, 56], ["1.33", "69.33", "18.67", "0.0600", "0.0500"]),
+        ("ICR GPT-4o", 300, [27, 191, 84], ["9.00", "63.67", "28.00", "0.1600", "-"]),
+        ("ICR O3-mini", 300, [32, 202, 97], ["10.67", "67.33", "32.33", "0.0900", "-"]),
+        ("CoC GPT-4o", 300, [28, 196, 74], ["9.33", "65.33", "24.67", "0.2600", "-"]),
+        ("CoC O3-mini", 300, [32, 211, 107], ["10.67", "70.33", "35.67", "0.1500", "-"]),
+    ];
+
+    #[test]
+    fn published_shares_follow_from_counts_of_issues() {
+        let row = IssueRow { fail_to_pass: vec!["t.py::a".to_owned()], ..IssueRow::default() };
+        for (solver, issues, [resolved, files, lines], printed) in PUBLISHED {
+            let verdict = |at: usize| {
+                let class = match at {
+                    at if at < resolved => ResolvedClass::Resolved,
+                    // An issue without a patch is one that is neither resolved nor located.
+                    at if at + 1 == issues => ResolvedClass::NoPrediction,
+                    _ => ResolvedClass::NotResolved,
+                };
+                let (file, line) = (at < files, at < lines);
+                IssueVerdict {
+                    solver: solver.to_owned(),
+                    location: Some(CorrectLocation { file, line, ..CorrectLocation::default() }),
+                    effort: Some(Effort {
+                        price: printed[3].parse().ok(),
+                        embedding_price: printed[4].parse().ok(),
+                        ..Effort::default()
+                    }),
+                    ..IssueVerdict::unmeasured(&row, class, None)
+                }
+            };
+            let verdicts: Vec<IssueVerdict> = (0..issues).map(verdict).collect();
+            let cells = &verdict_tables(&verdicts, &[])[0].rows[0];
+            assert_eq!(cells[1..3], [issues.to_string(), resolved.to_string()], "{solver}");
+            assert_eq!(cells[3..8], printed, "{solver}");
+        }
     }
 
     #[test]
@@ -284,12 +344,12 @@ mod tests {
             verdict(ResolvedClass::Resolved, Some((true, true)), Some(0.25)),
             verdict(ResolvedClass::BreaksTests, Some((true, false)), Some(0.75)),
             verdict(ResolvedClass::Empty, Some((false, false)), None),
-            verdict(ResolvedClass::NoPrediction, None, None),
+            verdict(ResolvedClass::NoPrediction, Some((false, false)), None),
             verdict(ResolvedClass::Failed, None, None),
             verdict(ResolvedClass::NoTests, None, None),
         ];
         let tables = verdict_tables(&verdicts, &[]);
-        let expected = ["s", "4", "1", "25.00", "66.67", "33.33", "0.5000", "-", "100", "0", "0.0"];
+        let expected = ["s", "4", "1", "25.00", "50.00", "25.00", "0.5000", "-", "100", "0", "0.0"];
         assert_eq!(tables[0].rows, [expected]);
         assert_eq!(tables[1].rows.len(), 6);
         let written = serde_json::to_string(&verdicts[0]).unwrap();

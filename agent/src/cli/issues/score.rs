@@ -8,8 +8,8 @@ use std::{
 };
 
 use ::eval::{
-    Effort, IssueBed, IssueResult, IssueRow, IssueVerdict, ResolvedClass, judge_patch,
-    read_issue_rows, read_json_lines, verdict_tables, write_tables,
+    Effort, IssueBed, IssueResult, IssueRow, IssueVerdict, MalformedRow, ResolvedClass,
+    judge_absent, judge_patch, read_issue_rows, read_json_lines, verdict_tables, write_tables,
 };
 use clap::Args;
 use tools::{Sandbox, Workspace};
@@ -97,8 +97,9 @@ impl JudgeRows {
         let output = self.output.as_deref();
         output.map_or(Ok(()), |path| check_file(path, self.force))?;
         let progress = ProgressLine::new(around.talk);
-        let (mut rows, unread) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
-        let predicted = self.predicted(&rows, &progress)?;
+        let (mut rows, malformed) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
+        let mut malformed = vec![(self.rows.display().to_string(), malformed)];
+        let predicted = self.predicted(&rows, &mut malformed, &progress)?;
         self.choice.choose(&mut rows, |row| &row.instance_id);
         let judging = Judging {
             around,
@@ -111,15 +112,16 @@ impl JudgeRows {
         if let Some(path) = output {
             write_rows(path, &verdicts)?;
         }
-        let tables = verdict_tables(&verdicts, &unread);
+        let tables = verdict_tables(&verdicts, &malformed);
         print!("{}", write_tables(&tables, self.format.format(around)));
         Ok(Exit::Success)
     }
 
-    /// The patches of all solvers.
+    /// The patches of all solvers; lines that are no predictions are added to `malformed`.
     fn predicted(
         &self,
         rows: &[IssueRow],
+        malformed: &mut Vec<(String, Vec<MalformedRow>)>,
         progress: &ProgressLine,
     ) -> Result<Vec<Predicted>, Failure> {
         let mut all: Vec<Predicted> = Vec::new();
@@ -131,7 +133,9 @@ impl JudgeRows {
                 continue;
             }
             let path = if named.is_dir() { named.join(PREDICTIONS) } else { named.clone() };
-            all.append(&mut Predicted::read(&path, rows, progress)?);
+            let (mut predicted, bad) = Predicted::read(&path, rows, progress)?;
+            all.append(&mut predicted);
+            malformed.push((path.display().to_string(), bad));
         }
         match all.is_empty() {
             true => Err(Failure::new(Exit::Input, "no prediction is of a row of the file")),
@@ -142,7 +146,7 @@ impl JudgeRows {
 
 impl Predicted {
     /// Reads a file of predictions, with the cost of each where the results of their making lie beside it. Of a row that a
-    /// solver predicts twice the last counts.
+    /// solver predicts twice the last counts. Lines that are no predictions are returned as well.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -150,15 +154,15 @@ impl Predicted {
         path: &Path,
         rows: &[IssueRow],
         progress: &ProgressLine,
-    ) -> Result<Vec<Self>, Failure> {
+    ) -> Result<(Vec<Self>, Vec<MalformedRow>), Failure> {
         let hint = "one JSON object a line, with instance_id, model_name_or_path and model_patch, as \
                     `gistify issues solve` writes them";
         let file = InputFile { what: "predictions", path, hint };
         // A solver that made no patch at all writes an empty file.
-        let read = match fs::metadata(path).is_ok_and(|there| there.len() == 0) {
-            true => Vec::new(),
+        let (read, malformed) = match fs::metadata(path).is_ok_and(|there| there.len() == 0) {
+            true => (Vec::new(), Vec::new()),
             false => {
-                file.rows(|text| read_json_lines::<PredictionRow>(text, |_| None), progress)?.0
+                file.rows(|text| read_json_lines::<PredictionRow>(text, |_| None), progress)?
             }
         };
         let is_row = |id: &str| rows.iter().any(|row| row.instance_id == id);
@@ -194,7 +198,7 @@ impl Predicted {
             }
             all.insert(solver, one);
         }
-        Ok(all.into_values().collect())
+        Ok((all.into_values().collect(), malformed))
     }
 }
 
@@ -241,9 +245,10 @@ impl Judging<'_> {
             let verdict = match (bed, one.patches.get(&row.instance_id)) {
                 // A row that cannot be judged counts for no solver.
                 (Err(verdict), _) => verdict.clone(),
-                (Ok(_), None) => match one.failures.get(&row.instance_id) {
+                (Ok(bed), None) => match one.failures.get(&row.instance_id) {
                     Some(reason) => failed(Failure::new(Exit::Infrastructure, reason.clone())),
-                    None => IssueVerdict::unmeasured(row, ResolvedClass::NoPrediction, None),
+                    None => judge_absent(bed, row)
+                        .unwrap_or_else(|error| failed(around.unevaluated(error))),
                 },
                 (Ok(bed), Some(patch)) => judge_patch(bed, row, patch)
                     .unwrap_or_else(|error| failed(around.unevaluated(error))),

@@ -81,7 +81,8 @@ impl SolveRows {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         check_directory(&self.output)?;
         let progress = ProgressLine::new(around.talk);
-        let (mut rows, unread) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
+        let (mut rows, malformed) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
+        let malformed = [(self.rows.display().to_string(), malformed)];
         self.choice.choose(&mut rows, |row| &row.instance_id);
         if rows.is_empty() {
             return Err(issue_rows(&self.rows).fault("no row has that id"));
@@ -95,12 +96,12 @@ impl SolveRows {
             results.append(&mut run.solve_rows(around, &rows, &progress)?);
         }
         let tables = match self.eval {
-            false => issue_tables(&results, &unread),
+            false => issue_tables(&results, &malformed),
             true => {
                 let mut predicted = Vec::new();
                 for run in &runs {
                     let path = run.output.join(PREDICTIONS);
-                    predicted.append(&mut Predicted::read(&path, &rows, &progress)?);
+                    predicted.append(&mut Predicted::read(&path, &rows, &progress)?.0);
                 }
                 let judging = Judging {
                     around,
@@ -110,7 +111,7 @@ impl SolveRows {
                 };
                 let verdicts = judging.judge(&rows, &predicted)?;
                 write_rows(&self.output.join(VERDICTS), &verdicts)?;
-                verdict_tables(&verdicts, &unread)
+                verdict_tables(&verdicts, &malformed)
             }
         };
         progress.clear();
