@@ -45,6 +45,7 @@ mod man;
 mod mcp;
 mod medals;
 mod named_suite;
+mod numbers;
 mod one_file;
 mod oracle;
 mod predictions;

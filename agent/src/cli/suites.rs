@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use ::eval::{Suite, Task};
-use include_dir::{Dir, include_dir};
 
 use super::{
     Exit, Failure, OrExit,
-    named_suite::{embedded_text, is_path_of_suite, no_suite},
+    named_suite::{SuiteKind, is_path_of_suite},
 };
 use crate::record::replace;
 
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/suites");
+/// The suites of the program.
+const EMBEDDED: SuiteKind = SuiteKind::Commands;
 
 /// The suites of a bench.
 pub struct Suites {
@@ -35,10 +35,10 @@ impl Suites {
                 true => Some(PathBuf::from(name)),
                 false => Some(own).filter(|own| own.exists() && !directory.as_os_str().is_empty()),
             };
-            let suite = match (&file, embedded_text(&EMBEDDED, &format!("{name}.toml"))) {
+            let suite = match (&file, EMBEDDED.text(&format!("{name}.toml"))) {
                 (Some(path), _) => Suite::read(path),
                 (None, Some(text)) => Suite::parse(name, text),
-                (None, None) => return Err(no_suite(name, &EMBEDDED)),
+                (None, None) => return Err(EMBEDDED.no_suite(name)),
             };
             suites.directories.extend(file.and_then(|path| Some(path.parent()?.to_owned())));
             suites.tasks.extend(suite.or_exit(Exit::Input)?.tasks);
@@ -53,7 +53,7 @@ impl Suites {
             return Some(path);
         }
         let path = directory.join(name.replace('/', "-"));
-        replace(&path, embedded_text(&EMBEDDED, name)?.as_bytes()).ok()?;
+        replace(&path, EMBEDDED.text(name)?.as_bytes()).ok()?;
         Some(path)
     }
 }

@@ -6,7 +6,6 @@ use ::eval::{
     BuiltRow, FixSuite, IssueBed, PinnedFix, PinnedRelease, Table, build_issue_row, write_tables,
 };
 use clap::Args;
-use include_dir::{Dir, include_dir};
 use tools::{Repository, Sandbox, Workspace};
 
 use super::{
@@ -14,7 +13,7 @@ use super::{
         Exit, Failure, OrExit,
         destination::check_file,
         flags::Flags,
-        named_suite::{NamedSuite, SuiteFiles},
+        named_suite::{NamedSuite, SuiteFiles, SuiteKind},
         progress::ProgressLine,
         row_work::RowChoice,
         surroundings::Surroundings,
@@ -44,8 +43,6 @@ pub struct BuildRows {
     #[arg(long)]
     force: bool,
 }
-
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/issues");
 
 impl BuildRows {
     /// The settings that its flags stand for.
@@ -104,7 +101,7 @@ impl BuildRows {
 
     /// The suite, and where its files are.
     fn suite(&self) -> Result<(FixSuite, SuiteFiles), Failure> {
-        let NamedSuite { text, files } = NamedSuite::read(&self.suite, &EMBEDDED)?;
+        let NamedSuite { text, files } = NamedSuite::read(&self.suite, SuiteKind::Issues)?;
         let suite = FixSuite::parse(&self.suite, &text).or_exit(Exit::Input)?;
         Ok((suite, files))
     }
@@ -175,19 +172,20 @@ mod tests {
 
     #[test]
     fn suites_of_the_program_are_whole() {
-        let names: Vec<&str> = EMBEDDED
+        let embedded = SuiteKind::Issues.directory();
+        let names: Vec<&str> = embedded
             .files()
             .filter_map(|file| file.path().to_str()?.strip_suffix(".toml"))
             .collect();
         assert_eq!(names, ["twenty-fixes"]);
-        let suite = EMBEDDED.get_file("twenty-fixes.toml").unwrap().contents_utf8().unwrap();
+        let suite = embedded.get_file("twenty-fixes.toml").unwrap().contents_utf8().unwrap();
         let suite = FixSuite::parse("twenty-fixes", suite).unwrap();
         assert_eq!(suite.issues.len(), 20);
         let packages: std::collections::BTreeSet<&str> =
             suite.issues.iter().map(|issue| issue.package.as_str()).collect();
         assert_eq!(packages.len(), 20, "a package is there twice");
         for issue in &suite.issues {
-            let lock = EMBEDDED.get_file(issue.lock(&suite));
+            let lock = embedded.get_file(issue.lock(&suite));
             assert!(lock.is_some(), "{}: no lock", issue.id);
             assert!(!issue.fail_to_pass.is_empty() && issue.pass_to_pass > 0, "{}", issue.id);
             assert!(issue.problem_statement.starts_with("# "), "{}", issue.id);

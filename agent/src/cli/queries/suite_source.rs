@@ -10,20 +10,17 @@ use ::eval::{
     QuerySuite, QueryTask, judge_answer,
 };
 use clap::Args;
-use include_dir::{Dir, include_dir};
 use tools::{Environment, QueryInput, Repository, Sandbox, Workspace};
 
 use super::super::{
     Exit, Failure, OrExit,
     issues::pinned_environment,
-    named_suite::{NamedSuite, SuiteFiles},
+    named_suite::{NamedSuite, SuiteFiles, SuiteKind},
     progress::ProgressLine,
     row_work::RowChoice,
     surroundings::Surroundings,
     target::{Wanted, environment},
 };
-
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/queries");
 
 /// A suite, and the choice of its tasks.
 #[derive(Debug, Clone, Args)]
@@ -69,7 +66,7 @@ impl SuiteFlags {
     /// # Errors
     /// There is none of the name, it is no suite, or no task is chosen.
     pub fn read(&self, around: &Surroundings) -> Result<SuiteSource, Failure> {
-        let NamedSuite { text, files } = NamedSuite::read(&self.suite, &EMBEDDED)?;
+        let NamedSuite { text, files } = NamedSuite::read(&self.suite, SuiteKind::Queries)?;
         let suite = QuerySuite::parse(&self.suite, &text).or_exit(Exit::Input)?;
         let mut tasks = suite.tasks.clone();
         self.choice.choose(&mut tasks, |task| &task.id);
@@ -211,28 +208,29 @@ mod tests {
 
     #[test]
     fn suites_of_the_program_are_whole() {
-        let names: Vec<&str> = EMBEDDED
+        let embedded = SuiteKind::Queries.directory();
+        let names: Vec<&str> = embedded
             .files()
             .filter_map(|file| file.path().to_str()?.strip_suffix(".toml"))
             .collect();
         assert_eq!(names, ["eighteen-tasks"]);
-        let text = EMBEDDED.get_file("eighteen-tasks.toml").unwrap().contents_utf8().unwrap();
+        let text = embedded.get_file("eighteen-tasks.toml").unwrap().contents_utf8().unwrap();
         let suite = QuerySuite::parse("eighteen-tasks", text).unwrap();
         assert_eq!(suite.tasks.len(), 18);
         let repositories: BTreeSet<&str> =
             suite.tasks.iter().map(|task| task.repository.as_str()).collect();
         assert_eq!(repositories.len(), 6);
         for path in &suite.modules {
-            assert!(EMBEDDED.get_file(path).is_some(), "no {path}");
+            assert!(embedded.get_file(path).is_some(), "no {path}");
         }
         for task in &suite.tasks {
             let scripts = [Some(&task.criteria), task.reference.as_ref(), task.wrong.as_ref()];
             let inputs = task.inputs.iter().map(|input| &input.path);
             for path in scripts.into_iter().map(|path| path.unwrap()).chain(inputs) {
-                assert!(EMBEDDED.get_file(path).is_some(), "{}: no {path}", task.id);
+                assert!(embedded.get_file(path).is_some(), "{}: no {path}", task.id);
             }
             let lock = task.lock(&suite).unwrap();
-            assert!(EMBEDDED.get_file(lock).is_some(), "{}: no {lock}", task.id);
+            assert!(embedded.get_file(lock).is_some(), "{}: no {lock}", task.id);
             assert!(task.artifact.is_some() && !task.licence.is_empty(), "{}", task.id);
             assert!(!task.outputs.is_empty() && !task.domain.is_empty(), "{}", task.id);
         }

@@ -10,9 +10,8 @@ use ::eval::{
     CompletionProblem, ProblemSource, TestChoice, TestedProblems, problem_table,
     with_existing_tests, write_tables,
 };
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use graph::{BuildOptions, Extraction, ExtractionOptions, extract_functions};
-use include_dir::{Dir, include_dir};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tools::Repository;
@@ -23,7 +22,8 @@ use super::{
         destination::{check_file, make_directory},
         flags::Flags,
         graphs::walking,
-        named_suite::NamedSuite,
+        named_suite::{NamedSuite, SuiteKind},
+        numbers::within,
         output,
         progress::ProgressLine,
         row_work::{write_json, write_rows},
@@ -55,13 +55,13 @@ pub struct Build {
     #[arg(long, value_name = "PATH")]
     test_paths: Vec<String>,
     /// Most cases of a problem.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     cases: usize,
     /// Runs on the original in which cases have to pass.
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// The least share of a function's lines that its cases execute, in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 40.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 40.0, value_parser = within(0.0..=100.0))]
     coverage: f64,
     /// Only so many problems of each repository, by path and line.
     #[arg(long, value_name = "N")]
@@ -79,8 +79,6 @@ pub struct Build {
     #[arg(long)]
     force: bool,
 }
-
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../configs/repoexec");
 
 /// A file of repositories.
 #[derive(Deserialize)]
@@ -123,9 +121,12 @@ pub struct ExtractedFunctions {
 }
 
 /// The functions of one repository.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 struct ExtractionCounts {
     repository: String,
+    /// Why it has no functions here: it cannot be opened, or its tests cannot be run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
     functions: usize,
     with_docstring: usize,
     /// Functions that make no task, by the reason.
@@ -162,19 +163,33 @@ impl Build {
         let suite = self.suite()?;
         let mut beds = Beds::new(around)?;
         let mut problems = Vec::new();
-        let mut counts = Vec::new();
+        let (mut counts, mut failed) = (Vec::new(), None);
         let wanted = around.settings.environment.python.as_str();
         let python = if wanted.is_empty() { suite.python.as_str() } else { wanted };
         for repository in &suite.repository {
-            let (mut made, count) =
-                self.of_repository(repository, python, &mut beds, around, &progress)?;
+            let made = self.of_repository(repository, python, &mut beds, around, &progress);
+            let (mut made, count) = match made {
+                Ok(made) => made,
+                Err(failure) if failure.exit == Exit::Interrupted => return Err(failure),
+                Err(failure) => {
+                    let (repository, message) = (repository.source.clone(), failure.message());
+                    progress.line(&format!("{repository}: {message} (left out)"));
+                    failed.get_or_insert(failure);
+                    let failure = Some(message);
+                    (Vec::new(), ExtractionCounts { repository, failure, ..Default::default() })
+                }
+            };
             problems.append(&mut made);
             counts.push(count);
         }
         progress.clear();
-        write_rows(&output, &problems)?;
+        let are_all_failed = counts.iter().all(|one| one.failure.is_some());
         let extracted = ExtractedFunctions { version: 1, depth: self.depth, repositories: counts };
         write_json(&self.output.join("extraction.json"), &extracted)?;
+        if are_all_failed && let Some(failure) = failed.take() {
+            return Err(failure);
+        }
+        write_rows(&output, &problems)?;
         write_json(&self.output.join("schema.json"), &schema_of::<CompletionProblem>())?;
         if around.json {
             output::json(&extracted);
@@ -185,6 +200,7 @@ impl Build {
             true => {
                 Err(Failure::new(Exit::Input, "no function makes a problem (see extraction.json)"))
             }
+            false if failed.is_some() => Ok(Exit::NotFaithful),
             false => Ok(Exit::Success),
         }
     }
@@ -199,7 +215,7 @@ impl Build {
             });
             return Ok(RepositorySuite { python: String::new(), repository: each.collect() });
         };
-        let suite = NamedSuite::read(name, &EMBEDDED)?;
+        let suite = NamedSuite::read(name, SuiteKind::Functions)?;
         toml::from_str(&suite.text).or_exit(Exit::Input)
     }
 
@@ -310,9 +326,7 @@ fn counted(named: &str, extraction: &Extraction) -> ExtractionCounts {
         with_docstring,
         unfit,
         skipped: skipped.collect(),
-        untested: None,
-        problems: 0,
-        licence: String::new(),
+        ..ExtractionCounts::default()
     }
 }
 
