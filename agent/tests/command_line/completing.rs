@@ -361,6 +361,180 @@ fn written_tests_are_filtered_mended_and_measured() {
     assert_eq!(classes, [json!("passed"), json!("failed")]);
 }
 
+/// A function whose values have no literal, and one of seven lines.
+const VALUES: &str = "\
+#- pkg/__init__.py
+#- pkg/days.py
+from datetime import date, timedelta
+
+
+def day_after(text):
+    \"\"\"Returns the day after one that is given as text.\"\"\"
+    return date.fromisoformat(text) + timedelta(days=1)
+
+
+def spelled(number):
+    \"\"\"Returns a number as a word, as far as there is one.\"\"\"
+    if number == 1:
+        return 'one'
+    if number == 2:
+        return 'two'
+    if number == 3:
+        return 'three'
+    return 'many'
+";
+
+/// A model that writes a wrong test of the one, and a test of the other that executes two of its lines.
+const TESTER_OF_VALUES: &str = "\
+import json, sys
+content = json.load(sys.stdin)['messages'][-1]['content']
+of_day = 'def day_after' in content
+answer = \" day_after('2024-02-28') == 'Thursday'\" if of_day else \" spelled(1) == 'one'\"
+print(json.dumps({'content': answer}))
+";
+
+#[test]
+fn values_without_literals_are_pickled_and_little_coverage_is_left_out() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("repo", VALUES);
+    let ran = user.gistify(&["-q", "repoexec", "build", "repo", "-o", "built", "--tests", "none"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    std::fs::write(user.here().join("model.py"), TESTER_OF_VALUES).unwrap();
+    let model = format!("command/{python} model.py");
+    let tested = |output: &str, coverage: &str| -> Vec<Value> {
+        let ran = user.gistify(&[
+            "-q",
+            "repoexec",
+            "tests",
+            "built/problems.jsonl",
+            "-m",
+            &model,
+            "-o",
+            output,
+            "--no-enhancement",
+            "--runs",
+            "2",
+            "--coverage",
+            coverage,
+            "--python",
+            &python,
+        ]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        rows(&user, &format!("{output}/problems.jsonl"))
+    };
+    let names = |rows: &[Value]| -> Vec<String> {
+        rows.iter().map(|row| row["function"]["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let kept = tested("some", "40");
+    assert_eq!(names(&kept), ["day_after"]);
+    let text = kept[0]["tests"]["file"]["text"].as_str().unwrap();
+    assert!(text.contains("assert day_after('2024-02-28') == pickle.loads(b"), "{text}");
+    let all = tested("all", "28");
+    assert_eq!(names(&all), ["day_after", "spelled"]);
+    assert_eq!((&all[1]["tests"]["covered"], &all[1]["tests"]["lines"]), (&json!(2), &json!(7)));
+    // The original passes the mended test, and another value does not.
+    let ids = all.iter().map(|row| row["id"].as_str().unwrap());
+    let answers = ["    return date.fromisoformat(text) + timedelta(1)", "    return None"];
+    let generations: Vec<String> = ids
+        .zip(answers)
+        .map(|(id, answer)| {
+            json!({
+                "version": 1, "problem": id, "sample": 0, "model": "m", "prompt": "base/full",
+                "answer": answer,
+            })
+            .to_string()
+        })
+        .collect();
+    std::fs::write(user.here().join("g.jsonl"), generations.join("\n")).unwrap();
+    let ran = user.gistify(&[
+        "-q",
+        "repoexec",
+        "eval",
+        "all/problems.jsonl",
+        "g.jsonl",
+        "-o",
+        "v.jsonl",
+        "--python",
+        &python,
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let classes: Vec<Value> =
+        rows(&user, "v.jsonl").iter().map(|one| one["class"].clone()).collect();
+    assert_eq!(classes, [json!("passed"), json!("failed")]);
+}
+
+#[test]
+fn a_repository_that_cannot_be_opened_ends_no_build() {
+    let user = User::new();
+    user.repository("repo", PACKAGE);
+    let build = |repositories: &[&str], output: &str| {
+        let args = ["-q", "repoexec", "build", "--tests", "none", "-o", output];
+        user.gistify(&[&args[..], repositories].concat())
+    };
+    let ran = build(&["gone", "repo"], "built");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert_eq!(rows(&user, "built/problems.jsonl").len(), 3);
+    let extraction: Value =
+        serde_json::from_str(&read(&user.here().join("built/extraction.json"))).unwrap();
+    let counts = extraction["repositories"].as_array().unwrap();
+    assert_eq!((&counts[0]["repository"], &counts[0]["problems"]), (&json!("gone"), &json!(0)));
+    assert!(counts[0]["failure"].as_str().unwrap().contains("gone"), "{}", counts[0]);
+    assert_eq!((counts[1].get("failure"), &counts[1]["problems"]), (None, &json!(3)));
+    super::schemas::validate(&user.here());
+    let ran = build(&["gone", "lost"], "none");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(!user.here().join("none/problems.jsonl").exists());
+}
+
+#[test]
+fn a_split_without_rows_has_no_file() {
+    let user = User::new();
+    user.repository("repo", PACKAGE);
+    let ran =
+        user.gistify(&["-q", "repoexec", "build", "repo", "-o", "all", "--all", "--tests", "none"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let place = user.here().join("data");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::write(place.join("validation.jsonl"), "").unwrap();
+    let args = ["repoexec", "export", "all/problems.jsonl", "-o", "data", "--mix", "1:1:1"];
+    let ran = user.gistify(&[&args[..], &["--force"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("all functions are of one repository"), "{}", ran.err);
+    assert!(place.join("train.jsonl").exists() && !place.join("validation.jsonl").exists());
+}
+
+#[test]
+fn numbers_out_of_bounds_are_refused() {
+    let user = User::new();
+    let check = |args: &[&str], told: &str| {
+        let ran = user.gistify(&[&["repoexec"], args].concat());
+        assert_eq!((ran.code, ran.err.contains(told)), (2, true), "{args:?}: {}", ran.err);
+    };
+    for share in ["2", "nan", "-1", "1"] {
+        let share = format!("--validation={share}");
+        check(&["export", "p.jsonl", "-o", "d", &share], "not a number from 0 to below 1");
+    }
+    check(&["export", "p.jsonl", "-o", "d", "--mix", "0:0:0"], "three whole numbers");
+    check(&["export", "p.jsonl", "-o", "d", "--most", "0"], "0 is not in 1");
+    check(&["generate", "p.jsonl", "-o", "g", "-n", "0"], "0 is not in 1");
+    check(&["generate", "p.jsonl", "-o", "g", "--temperature=nan"], "not a number from 0");
+    check(&["generate", "p.jsonl", "-o", "g", "--top-p", "0"], "not a number above 0 to 1");
+    check(&["build", "r", "-o", "b", "--coverage", "101"], "not a number from 0 to 100");
+    // A sum that does not fit into 32 bits is a sum.
+    let most = u32::MAX.to_string();
+    let ran = user.gistify(&[
+        "repoexec",
+        "export",
+        "p.jsonl",
+        "-o",
+        "d",
+        "--mix",
+        &format!("{most}:{most}:2"),
+    ]);
+    assert!(ran.last_error_line().contains("there is no such file"), "{}", ran.err);
+}
+
 #[test]
 fn a_data_set_is_the_same_for_the_same_seed() {
     let user = User::new();

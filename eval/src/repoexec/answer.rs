@@ -5,7 +5,10 @@
 //! differ and one that is too long to look at.
 
 use graph::{CompletionFunction, Source, Syntax, with_deep_stack};
-use ruff_python_ast::{Stmt, StmtFunctionDef};
+use ruff_python_ast::{
+    Expr, Stmt, StmtFunctionDef,
+    visitor::{Visitor, walk_expr, walk_stmt},
+};
 use ruff_text_size::Ranged;
 
 /// Bytes of an answer that are looked at; the longest solutions of real packages have some ten thousand.
@@ -121,13 +124,52 @@ fn continued(function: &CompletionFunction, text: &str) -> String {
 }
 
 /// Statements without indentation, if that is what the first block has: chat models answer with a body so.
+///
+/// Definitions alone are no body, whatever is executed beside them:
+/// ```text
+/// def other(x): return x    missing        def other(x): return x    found
+/// print(other(1))                          return other(y)
+/// ```
 fn unindented(function: &CompletionFunction, texts: &[&str]) -> CutFunction {
     let body: Vec<&str> = texts[0].lines().collect();
     let whole = with_body(function, &body);
     let parses = Syntax::parse(Source::new("answer", whole.as_str())).errors().is_empty();
-    match parses && texts.len() == 1 {
+    match parses && texts.len() == 1 && !is_module(texts[0]) {
         true => CutFunction::Found(whole),
         false => CutFunction::Missing,
+    }
+}
+
+/// Returns true if a text has definitions at its top level, and no statement there that only a function may have.
+fn is_module(text: &str) -> bool {
+    let syntax = Syntax::parse(Source::new("answer", text));
+    let mut found = OfFunctions::default();
+    syntax.body().iter().for_each(|stmt| found.visit_stmt(stmt));
+    found.defines && !found.returns
+}
+
+/// The marks of a function's body among statements, without those of definitions within.
+#[derive(Default)]
+struct OfFunctions {
+    defines: bool,
+    returns: bool,
+}
+
+impl<'a> Visitor<'a> for OfFunctions {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => self.defines = true,
+            Stmt::Return(_) | Stmt::Nonlocal(_) => self.returns = true,
+            _ => walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Lambda(_) => {}
+            Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_) => self.returns = true,
+            _ => walk_expr(self, expr),
+        }
     }
 }
 
@@ -283,12 +325,28 @@ mod tests {
     fn a_body_without_indentation_gets_it() {
         check("```python\nz = x\nreturn z\n```", &format!("{PROMPT}\n    z = x\n    return z"));
         check("return x", &format!("{PROMPT}\n    return x"));
+        check(
+            "def g(z): return z\nreturn g(x)",
+            &format!("{PROMPT}\n    def g(z): return z\n    return g(x)"),
+        );
+        check(
+            "def g(z): return z\nfor z in x:\n    yield g(z)",
+            &format!("{PROMPT}\n    def g(z): return z\n    for z in x:\n        yield g(z)"),
+        );
     }
 
     #[test]
     fn an_answer_without_the_function_is_a_class_of_its_own() {
         assert_eq!(cut("I cannot do that, sorry."), CutFunction::Missing);
         assert_eq!(cut("```python\ndef g(x):\n    return = 1\n```"), CutFunction::Missing);
+        for other in [
+            "def other(): pass",
+            "```python\ndef other(x):\n    return x\n\nprint(other(1))\n```",
+            "class F:\n    def g(self):\n        return 1",
+            "import os\nasync def other(): return (yield)",
+        ] {
+            assert_eq!(cut(other), CutFunction::Missing, "{other}");
+        }
         let two = "```\ndef f(x): return 1\n```\nbetter:\n```\ndef f(x): return 2\n```";
         assert_eq!(cut(two), CutFunction::Several);
         let long = "x".repeat(10 << 20);

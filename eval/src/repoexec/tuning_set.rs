@@ -177,7 +177,9 @@ fn shared_out(mix: &TuningMix, documented: usize, all: usize) -> [usize; 3] {
     shares.map(|share| (unit * share + 1e-9).floor() as usize)
 }
 
-/// The repositories for validation: in the order of the draw, those that fit into its share.
+/// The repositories for validation: in the order of the draw, those that fit into its share, or else the smallest.
+///
+/// Each split has a repository if there are two and a share of validation. Of one repository all is for training.
 fn validation_repositories<'a>(picks: &[TuningPick<'a>], mix: &TuningMix) -> BTreeSet<&'a str> {
     let mut sizes: BTreeMap<&str, usize> = BTreeMap::new();
     for pick in picks {
@@ -185,14 +187,20 @@ fn validation_repositories<'a>(picks: &[TuningPick<'a>], mix: &TuningMix) -> BTr
     }
     let mut order: Vec<(&str, usize)> = sizes.into_iter().collect();
     order.sort_by_cached_key(|(repository, _)| place(mix.seed, repository));
+    if order.len() < 2 || mix.validation <= 0.0 {
+        return BTreeSet::new();
+    }
     let room = (picks.len() as f64 * mix.validation).ceil() as usize;
     let mut taken = 0;
     let mut kept = BTreeSet::new();
-    for (repository, size) in order {
-        if taken + size <= room {
+    for &(repository, size) in &order {
+        if taken + size <= room && kept.len() + 1 < order.len() {
             taken += size;
             kept.insert(repository);
         }
+    }
+    if kept.is_empty() {
+        kept.extend(order.iter().min_by_key(|(_, size)| size).map(|(repository, _)| *repository));
     }
     kept
 }
@@ -282,6 +290,24 @@ mod tests {
         assert!(of(TuningSplit::Train).is_disjoint(&of(TuningSplit::Validation)));
         let share = counts.splits[&TuningSplit::Validation] as f64 / picks.len() as f64;
         assert!(share > 0.0 && share <= 0.11, "{share}");
+    }
+
+    #[test]
+    fn few_repositories_make_no_empty_split() {
+        for (sizes, validation, expected) in [
+            (&[40, 30, 20][..], 0.1, [70, 20]),
+            (&[40, 40], 0.1, [40, 40]),
+            (&[20, 20], 0.999, [20, 20]),
+            (&[40, 30, 20], 0.0, [90, 0]),
+            (&[40], 0.1, [40, 0]),
+        ] {
+            let problems = problems(sizes);
+            let mix = TuningMix { shares: [1, 1, 0], validation, ..TuningMix::default() };
+            let (_, counts) = tuning_set(&problems, &mix);
+            let splits = [TuningSplit::Train, TuningSplit::Validation];
+            let counted = splits.map(|split| counts.splits.get(&split).copied().unwrap_or(0));
+            assert_eq!(counted, expected, "{sizes:?}, {validation}");
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub struct Debug {
     #[arg(long, value_name = "N", default_value_t = 3)]
     rounds: u32,
     /// Samples of each problem [default: 1].
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
     /// The directory for generations.jsonl and verdicts.jsonl of all rounds.
     #[arg(short, long, value_name = "DIR")]

@@ -1,9 +1,9 @@
 //! `gistify repoexec export`: functions with their dependencies as a data set for tuning models.
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use ::eval::{CompletionProblem, TuningCounts, TuningForm, TuningMix, TuningSplit, tuning_set};
-use clap::Args;
+use clap::{Args, builder::RangedU64ValueParser};
 use graph::ContextSize;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,6 +13,7 @@ use super::{
         Exit, Failure, OrExit,
         destination::{check_file, make_directory},
         flags::Flags,
+        numbers::within,
         progress::ProgressLine,
         row_work::{write_json, write_rows},
         surroundings::Surroundings,
@@ -30,20 +31,20 @@ pub struct ProblemExportCommand {
     /// Problem files of `gistify repoexec build --all --tests none`, of many repositories.
     #[arg(required = true, value_name = "PROBLEMS")]
     problems: Vec<PathBuf>,
-    /// The directory for train.jsonl, validation.jsonl and dataset.json.
+    /// The directory for train.jsonl, validation.jsonl and dataset.json; a split without a row has no file.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// Shares of instructions, raw code with full and with small contexts.
     #[arg(long, value_name = "A:B:C", default_value = "50:80:20", value_parser = shares)]
     mix: [u32; 3],
     /// The share of functions that is kept for validation, by whole repositories.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = within(0.0..1.0))]
     validation: f64,
     /// Seed of the draw, besides the functions' ids.
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     seed: u64,
     /// Most functions [default: as many as the shares allow].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     most: Option<usize>,
     /// Replace files that exist.
     #[arg(long)]
@@ -111,7 +112,16 @@ impl ProblemExportCommand {
             let of_split = picks.iter().filter(|pick| pick.split == *split);
             let made: Result<Vec<TuningRow<'_>>, Failure> =
                 of_split.map(|pick| row(&prompts, pick.problem, pick.form)).collect();
-            write_rows(path, &made?)?;
+            let made = made?;
+            // Loaders of data sets refuse a split without rows.
+            match made.is_empty() {
+                true if path.exists() => fs::remove_file(path).or_exit(Exit::Input)?,
+                true => {}
+                false => write_rows(path, &made)?,
+            }
+        }
+        if self.validation > 0.0 && !picks.is_empty() && counts.validation_repositories.is_empty() {
+            progress.line("no split for validation: all functions are of one repository");
         }
         let made = TuningDataset {
             version: 1,
@@ -159,7 +169,7 @@ fn row<'a>(
 fn shares(text: &str) -> Result<[u32; 3], String> {
     let parts: Vec<u32> = text.split(':').filter_map(|part| part.parse().ok()).collect();
     match parts[..] {
-        [a, b, c] if a + b + c > 0 && text.matches(':').count() == 2 => Ok([a, b, c]),
+        [a, b, c] if (a | b | c) > 0 && text.matches(':').count() == 2 => Ok([a, b, c]),
         _ => Err("three whole numbers with colons between them, such as 50:80:20".to_owned()),
     }
 }

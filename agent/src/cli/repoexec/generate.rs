@@ -1,6 +1,7 @@
 //! `gistify repoexec generate`: a model's completions, as rows.
 
 use std::{
+    ops::Bound::{Excluded, Included},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -18,6 +19,7 @@ use super::{
         Exit, Failure, OrExit,
         destination::check_file,
         flags::Flags,
+        numbers::within,
         progress::ProgressLine,
         row_work::{RowChoice, write_rows},
         surroundings::Surroundings,
@@ -47,10 +49,10 @@ pub struct Completing {
     #[arg(long)]
     greedy: bool,
     /// The sampling temperature [default: 0.2].
-    #[arg(long, value_name = "T", conflicts_with = "greedy")]
+    #[arg(long, value_name = "T", conflicts_with = "greedy", value_parser = within(0.0..))]
     temperature: Option<f64>,
     /// The share of probability that is sampled from [default: 0.95].
-    #[arg(long, value_name = "P", conflicts_with = "greedy")]
+    #[arg(long, value_name = "P", conflicts_with = "greedy", value_parser = within((Excluded(0.0), Included(1.0))))]
     top_p: Option<f64>,
     /// Questions or runs at once.
     #[arg(short, long, value_name = "N", default_value_t = 2)]
@@ -67,7 +69,7 @@ pub struct Generate {
     #[command(flatten)]
     completing: Completing,
     /// Samples of each problem [default: 10, or 1 with --greedy].
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     samples: Option<u32>,
     /// The file for the generations.
     #[arg(short, long, value_name = "FILE")]
@@ -209,7 +211,7 @@ impl Generate {
         check_file(&self.output, self.force)?;
         let (mut problems, _) = rows::problems(&self.problems, &progress)?;
         self.choice.choose(&mut problems, |problem| &problem.id);
-        let samples = self.samples.unwrap_or(self.completing.usual_samples()).max(1);
+        let samples = self.samples.unwrap_or(self.completing.usual_samples());
         let wanted: Vec<(&CompletionProblem, u32)> = problems
             .iter()
             .flat_map(|problem| (0..samples).map(move |sample| (problem, sample)))

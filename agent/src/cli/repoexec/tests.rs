@@ -16,6 +16,7 @@ use super::{
         Exit, Failure, OrExit,
         destination::{check_file, make_directory},
         flags::Flags,
+        numbers::within,
         progress::ProgressLine,
         row_work::{write_json, write_rows},
         surroundings::Surroundings,
@@ -42,13 +43,13 @@ pub struct Tests {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// Runs of each test on the original, in all of which it has to pass.
-    #[arg(long, value_name = "N", default_value_t = STABLE_RUNS)]
+    #[arg(long, value_name = "N", default_value_t = STABLE_RUNS, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// Leave out the stage that asks for more tests.
     #[arg(long)]
     no_enhancement: bool,
     /// The least share of a function's lines that its tests execute, in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 40.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 40.0, value_parser = within(0.0..=100.0))]
     coverage: f64,
     /// Format of the tables.
     #[arg(long, value_enum, default_value = "text")]
