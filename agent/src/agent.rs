@@ -112,6 +112,7 @@ impl Conversation<'_> {
             return self.object("replies/no_call.md", "");
         }
         self.format_errors = 0;
+        self.agent.session.begin_answer();
         let last = calls.len();
         for (at, call) in (1..).zip(calls) {
             self.dispatch(call, at == last).await?;

@@ -230,6 +230,11 @@ impl Session {
         }
     }
 
+    /// Begins an answer of the model, which has seen all replies to earlier ones.
+    pub fn begin_answer(&mut self) {
+        self.findings.chain.unseen = None;
+    }
+
     /// The repository as graphs; they are built once, since the repository never changes.
     pub fn graph(&mut self) -> Arc<Graph> {
         let root = &self.repository.root;

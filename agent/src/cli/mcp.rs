@@ -212,6 +212,8 @@ fn call(
     tool: &str,
     arguments: Value,
 ) -> Result<String, String> {
+    // A client has the reply of each call before the next one.
+    session.begin_answer();
     match toolset.call(tool, arguments, session) {
         Ok(reply) => {
             Ok(reply.value.as_str().map_or_else(|| reply.value.to_string(), str::to_owned))

@@ -66,6 +66,7 @@ impl Tool for EditFileTool {
         let after = edited(path, before, &asked.edits)
             .map_err(|message| Problem::BadArguments.because(message))?;
         file.after = Some(after);
+        chain.unseen = Some(self.name());
         let submitted = chain.repaired()?.current().is_none();
         Ok(Reply { submitted, ..Reply::of(&Turn::of(session))? })
     }

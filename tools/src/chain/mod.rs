@@ -2,7 +2,8 @@
 //! RETRIEVE fetches it, VERIFY keeps or drops it. Once nothing is missing a gist is written; or an issue is solved:
 //! SOLVE says how, as a diff, REQUEST names the files, EDIT changes them by line numbers, one after the other.
 //!
-//! The stage is a part of the session: a tool of another stage is refused, whoever calls it. The context
+//! The stage is a part of the session: a tool of another stage is refused, whoever calls it. So is one that judges or
+//! edits a text in the answer that fetches it: the model has not seen the text yet. The context
 //! removes dropped snippets from the conversation. No file is written here.
 
 use serde::Serialize;
@@ -57,6 +58,8 @@ pub struct Chain {
     pub kept: Vec<Snippet>,
     /// The number of dropped snippets.
     pub dropped: usize,
+    /// The tool whose reply shows a text for the current stage, while the model has not seen that reply.
+    pub unseen: Option<&'static str>,
     /// The repair of an issue; without one the stages lead to a gist.
     pub repair: Option<Repair>,
 }
@@ -113,7 +116,14 @@ impl Chain {
                 let turn = self.stage.tools()[0];
                 Err(Problem::WrongStage.because(format!("it is the turn of {turn}, not of {tool}")))
             }
-            _ => Ok(()),
+            _ => match self.unseen {
+                Some(shows) if matches!(tool, "verify" | "edit_file") => {
+                    let message =
+                        format!("{tool} needs the reply of {shows}: call it in the next answer");
+                    Err(Problem::WrongStage.because(message))
+                }
+                _ => Ok(()),
+            },
         }
     }
 

@@ -74,6 +74,7 @@ impl Tool for RequestTool {
         let chain = &mut session.findings.chain;
         chain.repaired()?.requested = files;
         chain.stage = Stage::Edit;
+        chain.unseen = Some(self.name());
         Reply::of(&Turn::of(session))
     }
 }

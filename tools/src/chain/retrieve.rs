@@ -80,8 +80,9 @@ impl Tool for RetrieveTool {
             EntityKind::Module => path.clone(),
             EntityKind::Class | EntityKind::Function | EntityKind::Lambda => graph.qualified(id),
         };
-        let Chain { stage, open, .. } = &mut session.findings.chain;
+        let Chain { stage, open, unseen, .. } = &mut session.findings.chain;
         *stage = Stage::Verify;
+        *unseen = Some(self.name());
         if let Some(open) = open {
             name.clone_into(&mut open.name);
         }
