@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tools::{Query, Repair, Session, ToolError};
 
 use crate::{
-    chunks::chunks,
+    chunks::{definition_chunks, definitions_of},
     config::{AnswerForm, Opening, SessionLimits, Strategy, WriterSettings},
     context::Context,
     message::Message,
@@ -266,13 +266,14 @@ async fn repository_text(
         },
         Opening::Chunks => {
             let graph = session.graph();
-            let all: Vec<_> = graph
-                .modules
-                .iter()
-                .flat_map(|module| chunks(&module.path, &texts.of(&module.path), CHUNK))
-                .collect();
+            let definitions = definitions_of(&graph);
+            let cut = |path: &str| {
+                let lines = definitions.get(path).map_or(&[][..], Vec::as_slice);
+                definition_chunks(path, &texts.of(path), lines, CHUNK)
+            };
+            let all: Vec<_> = graph.modules.iter().flat_map(|module| cut(&module.path)).collect();
             let contents: Vec<&str> = all.iter().map(|chunk| chunk.text.as_str()).collect();
-            let order = ranking.order(&contents, question).await?;
+            let order = ranking.order_all(&contents, question).await?;
             let order = order.into_iter().filter(|(_, score)| *score > 0.0);
             let parts = order.map(|(at, _)| {
                 let chunk = &all[at];

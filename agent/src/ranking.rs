@@ -13,19 +13,20 @@ pub enum SimilarityMeasure {
     /// By words that they share (BM25).
     Words,
     /// By vectors of a model.
-    Meaning(Box<Embeddings>),
+    Meaning {
+        /// The model.
+        embeddings: Box<Embeddings>,
+        /// Texts that are sent to it for one question at most, those with the likeliest words.
+        most: usize,
+    },
 }
-
-/// Texts that are compared by meaning at most, those with the likeliest words: each of them is sent to
-/// the provider.
-const COMPARED: usize = 2_000;
 
 impl SimilarityMeasure {
     /// The account of its vectors, if it compares by meaning.
     pub fn account(&self) -> Option<EmbeddingAccount> {
         match self {
             Self::Words => None,
-            Self::Meaning(embeddings) => Some(embeddings.account()),
+            Self::Meaning { embeddings, .. } => Some(embeddings.account()),
         }
     }
 
@@ -39,11 +40,36 @@ impl SimilarityMeasure {
         texts: &[&str],
         question: &str,
     ) -> Result<Vec<(usize, f64)>, ModelError> {
+        let most = match self {
+            Self::Words => 0,
+            Self::Meaning { most, .. } => *most,
+        };
+        self.order_by(texts, question, most).await
+    }
+
+    /// The same with all texts compared, however many there are.
+    ///
+    /// # Errors
+    /// The provider gives no vectors.
+    pub async fn order_all(
+        &mut self,
+        texts: &[&str],
+        question: &str,
+    ) -> Result<Vec<(usize, f64)>, ModelError> {
+        self.order_by(texts, question, usize::MAX).await
+    }
+
+    async fn order_by(
+        &mut self,
+        texts: &[&str],
+        question: &str,
+        most: usize,
+    ) -> Result<Vec<(usize, f64)>, ModelError> {
         let by_words = ranked(texts, question);
-        let Self::Meaning(embeddings) = self else { return Ok(by_words) };
+        let Self::Meaning { embeddings, .. } = self else { return Ok(by_words) };
         // Providers refuse empty texts.
         let compared = by_words.iter().map(|(at, _)| *at);
-        let compared = compared.filter(|at| !texts[*at].trim().is_empty()).take(COMPARED);
+        let compared = compared.filter(|at| !texts[*at].trim().is_empty()).take(most);
         let mut compared: Vec<usize> = compared.collect();
         compared.sort_unstable();
         let mut sent: Vec<&str> = compared.iter().map(|at| texts[*at]).collect();
@@ -67,7 +93,7 @@ impl std::fmt::Debug for SimilarityMeasure {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
             Self::Words => "Words",
-            Self::Meaning(_) => "Meaning",
+            Self::Meaning { .. } => "Meaning",
         })
     }
 }

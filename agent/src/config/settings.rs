@@ -133,6 +133,7 @@ pub struct ContextSettings {
     pub keep_steps: usize,
     pub ranking: RankedBy,
     pub embeddings: String,
+    pub embedded_texts: usize,
 }
 
 /// The measure by which parts of documents are ranked.

@@ -46,6 +46,8 @@ pub struct ModelSupply {
     answer: AnswerForm,
     price: Option<Price>,
     embedding_price: Option<Price>,
+    /// Texts that are embedded for one question at most.
+    embedded_texts: usize,
     pace: Arc<Pace>,
     spent: Arc<Spent>,
     prompts: Arc<Prompts>,
@@ -141,6 +143,10 @@ impl ModelSupply {
         let name = settings.writer.model.as_str();
         let capped = settings.session.cost > 0.0 || settings.model.total_cost > 0.0;
         let answer = settings.writer.answer;
+        let embedded_texts = match settings.context.embedded_texts {
+            0 => usize::MAX,
+            most => most,
+        };
         let embeddings = match settings.context.ranking {
             RankedBy::Words => None,
             RankedBy::Embeddings => Some(settings.context.embeddings.as_str()),
@@ -201,6 +207,7 @@ impl ModelSupply {
             answer,
             price,
             embedding_price,
+            embedded_texts,
             pace: Arc::new(Pace::new(settings.requests_per_minute)),
             spent: Arc::new(Spent::new(caps)),
             prompts,
@@ -249,7 +256,8 @@ impl ModelSupply {
             Some(provided) => {
                 let connection = self.connection(provided, &tape)?;
                 let (spent, price) = (Arc::clone(&self.spent), self.embedding_price);
-                SimilarityMeasure::Meaning(Box::new(Embeddings::new(connection, spent, price)))
+                let embeddings = Box::new(Embeddings::new(connection, spent, price));
+                SimilarityMeasure::Meaning { embeddings, most: self.embedded_texts }
             }
         };
         Ok((self.model(&tape)?, ranking))

@@ -47,6 +47,28 @@ fn texts_are_ordered_by_what_they_mean() {
 }
 
 #[test]
+fn as_many_texts_are_embedded_as_the_setting_says() {
+    let both = |count: usize| {
+        let all: Vec<(usize, [f64; 2])> = (0..count).map(|at| (at, [1.0, 0.0])).collect();
+        vectors(&all)
+    };
+    let server = Server::start(vec![both(2), both(2)]);
+    let sets = ["context.ranking=embeddings", "context.embedded_texts=1"];
+    let supply = supply(&server, "offline", &sets);
+    let (_, mut ranking) = supply.open(Path::new("")).unwrap();
+    // Of both texts the one with the word is sent, then the other one as well.
+    assert_eq!(order(&mut ranking, &["stock", "a cat"], "cat"), Ok(vec![1, 0]));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let all = runtime.block_on(ranking.order_all(&["stock", "a cat", "bond"], "cat")).unwrap();
+    assert_eq!(all.len(), 3);
+    let input = |at: usize| {
+        let body: Value = serde_json::from_str(&server.seen()[at].body).unwrap();
+        body["input"].clone()
+    };
+    assert_eq!((input(0), input(1)), (json!(["a cat", "cat"]), json!(["bond", "stock"])));
+}
+
+#[test]
 fn vectors_that_do_not_come_are_a_failure() {
     let server = Server::start(vec![vectors(&[(0, [1.0, 0.0])])]);
     let supply = supply(&server, "offline", &["context.ranking=embeddings"]);
