@@ -88,6 +88,9 @@ fn published_shares_follow_from_the_rows() {
         })
         .collect();
     assert_eq!(found, expected);
+    // The headline: 110% more valid submissions than OpenHands, both with Claude 3.5.
+    let gain = shares["table 7"].valid / shares["table 9"].valid - 1.0;
+    assert_eq!(format!("{:.0}", gain * 100.0), "110");
 }
 
 #[test]

@@ -163,6 +163,77 @@ mod tests {
         assert_eq!(Invocable::default().rate("return 1"), None);
     }
 
+    /// Two problems of RepoExec, table 9, and the answers that are printed there, without their docstrings.
+    const HADOOP: &str = "\
+import random
+import luigi
+import luigi.configuration
+
+class hadoopcli(luigi.Config):
+    command = ...
+    version = ...
+
+def get_configured_hadoop_version():
+    return hadoopcli().version.lower()
+";
+    const FUTURE: &str = "\
+import asyncio
+import builtins
+import collections
+
+def is_future(x: Any) -> bool:
+    return isinstance(x, FUTURES)
+
+def _create_future() -> Future:
+    future = Future()
+    return future
+
+def maybe_future(x: Any) -> Future:
+    if is_future(x):
+        return x
+    else:
+        fut = _create_future()
+        fut.set_result(x)
+        return fut
+";
+
+    #[test]
+    fn printed_answers_have_their_invocation_rates() {
+        let check = |source: &str, name: &str, answer: &str, expected: f64| {
+            let options = graph::ExtractionOptions::default();
+            let found = graph::extract_of_sources([("m.py", source)], &options);
+            let function = found.functions.iter().find(|one| one.name == name).unwrap();
+            let invocable = Invocable::of(function);
+            assert_eq!(invocable.rate(function.body()), Some(1.0), "{name}: {invocable:?}");
+            assert_eq!(invocable.rate(&body_of(answer)), Some(expected), "{answer}: {invocable:?}");
+        };
+        // The pretrained model names the class within a string alone.
+        check(
+            HADOOP,
+            "get_configured_hadoop_version",
+            "def get_configured_hdfs_client():\n    return luigi.configuration.get_config().get(\n        'hdfs', 'client', 'hadoopcli')",
+            0.0,
+        );
+        check(
+            HADOOP,
+            "get_configured_hadoop_version",
+            "def get_configured_hadoop_version():\n    hadoop_cli = hadoopcli().command.split()\n    hadoop_version = hadoopcli().version\n    if hadoop_version == 'cdh3':\n        return hadoop_cli + ['fs']\n    elif hadoop_version == 'apache1':\n        return hadoop_cli + ['dfs']\n    return hadoop_cli",
+            1.0,
+        );
+        check(
+            FUTURE,
+            "maybe_future",
+            "def maybe_future(x: Any) -> Future:\n    if is_future(x):\n        return x\n    future = Future()\n    future.set_result(x)\n    return future",
+            0.5,
+        );
+        check(
+            FUTURE,
+            "maybe_future",
+            "def maybe_future(x: Any) -> Future:\n    if isinstance(x, Future):\n        return x\n    elif isawaitable(x):\n        return asyncio.ensure_future(x)\n    else:\n        future = Future()\n        future.set_result(x)\n        return future",
+            0.0,
+        );
+    }
+
     #[test]
     fn a_body_stands_behind_its_prompt() {
         assert_eq!(body_of("def f(x):\n    'doc'\n    return 1"), "\n    return 1");

@@ -138,3 +138,92 @@ fn every_format_escapes_what_is_foreign() {
     assert_eq!(one.lines().count(), 2, "{one}");
     assert!(one.starts_with("suite,solver,attempts,Import Error,File Creation Failure,"), "{one}");
 }
+
+/// Attempts of one solver at 150 tasks, of which so many are faithful and so many could not be scored.
+fn attempts(solver: &str, faithful: usize, unscored: usize) -> Vec<Row> {
+    (0..150)
+        .map(|at| {
+            let task = format!("t{at:03}");
+            match at {
+                at if at < unscored => Row { solver: solver.to_owned(), ..infrastructure(&task) },
+                at => scored(&task, solver, 1, f64::from(u8::from(at < unscored + faithful))),
+            }
+        })
+        .collect()
+}
+
+/// Gistify, table 1: fidelity without execution, then with it. All are counts of 150 tasks, 25 of each of six
+/// repositories, but for three: 17.1, 51.0 and 30.9 have four, one and one task without a score.
+#[test]
+fn published_fidelities_follow_from_counts_of_tasks() {
+    for (solver, faithful, unscored, printed) in [
+        ("mini-SWE-agent GPT-5-mini", [25, 36], [4, 0], ["17.1", "24.0"]),
+        ("mini-SWE-agent GPT-5", [76, 81], [1, 0], ["51.0", "54.0"]),
+        ("mini-SWE-agent Claude-3.7", [58, 65], [0, 0], ["38.7", "43.3"]),
+        ("mini-SWE-agent Claude-4", [81, 83], [0, 0], ["54.0", "55.3"]),
+        ("SWE-agent GPT-5-mini", [46, 68], [1, 0], ["30.9", "45.3"]),
+        ("SWE-agent GPT-5", [46, 69], [0, 0], ["30.7", "46.0"]),
+        ("SWE-agent Claude-3.7", [61, 69], [0, 0], ["40.7", "46.0"]),
+        ("SWE-agent Claude-4", [85, 86], [0, 0], ["56.7", "57.3"]),
+        ("Copilot GPT-5-mini", [87, 83], [0, 0], ["58.0", "55.3"]),
+        ("Copilot GPT-5", [88, 91], [0, 0], ["58.7", "60.7"]),
+        ("Copilot Claude-3.7", [65, 84], [0, 0], ["43.3", "56.0"]),
+        ("Copilot Claude-4", [88, 92], [0, 0], ["58.7", "61.3"]),
+    ] {
+        for at in [0, 1] {
+            let rows = attempts(solver, faithful[at], unscored[at]);
+            let table = summarize(&rows, &[]).tables(&[TableName::Main]).remove(0);
+            let column = table.names().iter().position(|head| head == "fidelity (paper)").unwrap();
+            assert_eq!(table.rows[0][column], printed[at], "{solver}");
+        }
+    }
+}
+
+/// Gistify, table 2. The shares of GPT-5-mini are those of 97 failures with 74 missing tests; the paper's count in
+/// brackets there is 72.
+#[test]
+fn published_shares_of_errors_follow_from_counts() {
+    let causes =
+        [Category::ImportError, Category::FileCreation, Category::MissingTest, Category::Timeout];
+    for (solver, counts, printed) in [
+        ("GPT-5-mini", [2, 11, 74, 10], ["2.1 (2)", "11.3 (11)", "76.3 (74)", "10.3 (10)"]),
+        ("GPT-5", [4, 8, 60, 5], ["5.2 (4)", "10.4 (8)", "77.9 (60)", "6.5 (5)"]),
+        ("Claude-3.7", [10, 10, 1, 29], ["20.0 (10)", "20.0 (10)", "2.0 (1)", "58.0 (29)"]),
+        ("Claude-4", [13, 4, 3, 20], ["32.5 (13)", "10.0 (4)", "7.5 (3)", "50.0 (20)"]),
+    ] {
+        let failures = causes.into_iter().zip(counts).flat_map(|(category, count)| {
+            (0..count).map(move |at| Row {
+                category: Some(category),
+                ..scored(&format!("{category} {at}"), solver, 1, 0.0)
+            })
+        });
+        let faithful = (0..20).map(|at| scored(&format!("good {at}"), solver, 1, 1.0));
+        let rows: Vec<Row> = failures.chain(faithful).collect();
+        let table = summarize(&rows, &[]).tables(&[TableName::Errors]).remove(0);
+        assert_eq!(table.rows[0][3..7], printed, "{solver}");
+    }
+}
+
+/// Gistify, section 4.2: the 30 hardest by calls and the 30 hardest by files are 57 tasks. The counts by repository
+/// that the paper gives, 30, 28 and 6, are 64: more than both lists have.
+#[test]
+fn a_published_hard_subset_is_no_larger_than_its_lists() {
+    let hard = |in_both: u32| {
+        let row = |at: u32| Row {
+            suite: ["a", "b", "c"][at as usize % 3].to_owned(),
+            calls: u64::from(at) + 1,
+            // The 30 with most files begin so far before the 30 with most calls that some are in both.
+            files: if (40 + in_both..70 + in_both).contains(&at) { 9 } else { 1 },
+            ..scored(&format!("t{at:03}"), "x", 1, f64::from(u8::from(at < 60)))
+        };
+        let rows: Vec<Row> = (0..100).map(row).collect();
+        let hard = summarize(&rows, &[]).hard;
+        let all = hard.iter().find(|row| row.suite == "all").unwrap().tasks;
+        let each: u64 = hard.iter().filter(|row| row.suite != "all").map(|row| row.tasks).sum();
+        assert_eq!(all, each);
+        all
+    };
+    assert_eq!(hard(3), 57);
+    assert!((0..=30).all(|in_both| hard(in_both) == u64::from(60 - in_both)));
+    assert!(30 + 28 + 6 > 2 * HARDEST);
+}
