@@ -16,6 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use graph::Trace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -493,9 +494,7 @@ fn attempt_and_judge(
     }
     let shown = spec.directory.join(place).with_file_name(TOUCHED);
     if !shown.exists() {
-        let mut touched = measured.touched;
-        touched.relate(&codebase, &measured.roots);
-        store::write(&shown, &touched)?;
+        store::write(&shown, &Touched::of_trace(&measured.trace, &codebase))?;
     }
     // It was measured for this attempt, if not by another.
     evaluation.reference.cached = measured.cached;
@@ -525,9 +524,7 @@ fn wait_to_measure(spec: &BenchSpec<'_>, key: &str) -> Result<Option<Lock>, Stop
 /// The facts about a task that are known before any attempt.
 struct Measured {
     standing: Fitness,
-    touched: Touched,
-    /// The directories that modules are found in.
-    roots: Vec<String>,
+    trace: Trace,
     /// The ids of its cases.
     cases: Vec<String>,
     cached: bool,
@@ -559,10 +556,9 @@ fn measure(
             None => Fitness::Fit,
         },
     };
-    let (touched, roots) = Touched::of_trace(&reference.trace);
     let (cached, took) = (reference.cached, began.elapsed().as_secs_f64());
     let cases = reference.cases();
-    Ok(Measured { standing, touched, roots, cases, cached, took })
+    Ok(Measured { standing, trace: reference.trace, cases, cached, took })
 }
 
 /// An attempt's directory while it is written, beside its place. It is renamed when it is whole, and removed when it is

@@ -129,7 +129,7 @@ pub use store::{Record, StoreError, VersionedRecord, read, without_temporary_pat
 pub use supply::{CachedSupply, Known};
 pub use task::{Counts, Difficulty, Mutation, Suite, Task, TaskError};
 pub use tools::{Normalizer, Pattern};
-pub use touched::{Touched, TouchedModule};
+pub use touched::{Touched, TouchedDefinition, TouchedModule};
 pub use unit::{
     BenchUnit, PlannedTasks, Share, UnitError, join_results, missing, planned_tasks,
     remove_unfinished, share_of, units, write_units,

@@ -10,7 +10,7 @@ use graph::LineOrigin;
 use serde_json::{Value, json};
 
 use crate::{
-    message::Message,
+    message::{Message, TokenUsage},
     trajectory::{TrajectoryRecord, read_trajectory},
     writer::TRAJECTORY,
 };
@@ -129,6 +129,18 @@ fn gist(
         })
     };
     Some(text.lines().enumerate().map(line).collect())
+}
+
+/// Returns the tokens of each step of an attempt; none if its trajectory cannot be read.
+pub fn usage_by_step(record: &Path) -> Vec<(usize, TokenUsage)> {
+    let records = read_trajectory(&record.join(TRAJECTORY)).unwrap_or_default();
+    let used = records.into_iter().filter_map(|record| match record {
+        TrajectoryRecord::Message { step, message: Message::Assistant(answer), .. } => {
+            Some((step, answer.usage))
+        }
+        _ => None,
+    });
+    used.collect()
 }
 
 /// The steps of a trajectory, each call with its reply, and the command that it began with.

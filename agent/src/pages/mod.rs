@@ -19,7 +19,7 @@ use eval::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use attempt::attempt;
+use attempt::{attempt, usage_by_step};
 
 use crate::hidden::escaped_with;
 
@@ -74,6 +74,9 @@ const LICENCES: &str = concat!(
     "\nprism.js\n\n",
     include_str!("vendor/prism.LICENSE"),
 );
+
+/// Attempts of a solver whose steps are read at most.
+const STEPPED: usize = 100;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -200,6 +203,7 @@ impl Pages {
             },
             "measures": measures.collect::<Vec<_>>(),
             "tables": tables.collect::<Vec<_>>(),
+            "tokens_by_step": self.tokens_by_step(),
         });
         // Tasks and rows are written one by one: as values, those of a large bench would not fit.
         let mut text = script(&data);
@@ -215,6 +219,38 @@ impl Pages {
         add("tasks", &mut { tasks });
         add("rows", &mut { rows });
         format!("gistify.index({text}}});\n")
+    }
+
+    /// Returns what each solver reads, reads from a cache and writes at each step, in the mean of its attempts.
+    ///
+    /// The attempts are those with tokens: at most [`STEPPED`] of each solver, evenly spaced. One that has ended counts
+    /// as 0.
+    fn tokens_by_step(&self) -> Vec<Value> {
+        let has_tokens = |row: &&Row| {
+            row.effort.as_ref().is_some_and(|effort| effort.tokens_in + effort.tokens_out > 0)
+        };
+        let mut steps = Vec::new();
+        for solver in &self.solvers {
+            let own = self.rows.iter().filter(|row| row.solver == *solver).filter(has_tokens);
+            let own: Vec<&Row> = own.collect();
+            let every = own.len().div_ceil(STEPPED).max(1);
+            let (mut sums, mut attempts) = (BTreeMap::<usize, [u64; 3]>::new(), 0);
+            for row in own.iter().step_by(every) {
+                let used = usage_by_step(&self.directory.join(&row.place));
+                attempts += usize::from(!used.is_empty());
+                for (step, usage) in used {
+                    let sum = sums.entry(step).or_default();
+                    sum[0] += usage.input.saturating_sub(usage.cached);
+                    sum[1] += usage.cached;
+                    sum[2] += usage.output;
+                }
+            }
+            for (step, sum) in sums {
+                let means = sum.map(|tokens| tokens as f64 / attempts as f64);
+                steps.push(json!({ "solver": solver, "step": step, "tokens": means }));
+            }
+        }
+        steps
     }
 
     /// The script of one task; nothing where there is none of this key.

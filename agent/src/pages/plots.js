@@ -74,6 +74,7 @@ gistify.drawing(({ make, percent, time, attempt }) => {
         marks: [Plot.dot(rows, { x: 'x', y: 'y', fill: 'solver', r: 5, title: row => `${row.solver}, ${row.suite}: ${percent(row.y)}, ${show(row.x)}` })],
       }, solvers);
     }
+    allSteps(parent, index);
     const spread = [['lines', 'lines of gists', { ...log, label: 'lines' }], ['sensitivity', 'mutants that the gist detects, of those that the original\'s test detects', { ...rate, label: '%' }]];
     for (const [name, title, x] of spread) {
       const rows = some(scored.filter(row => row[name] > 0 || (name === 'sensitivity' && row[name] === 0)), DOTS * 4);
@@ -83,6 +84,19 @@ gistify.drawing(({ make, percent, time, attempt }) => {
         marks: [Plot.boxX(rows, { x: name, y: 'solver', fill: 'solver', fillOpacity: .35, r: 2 })],
       });
     }
+  }
+
+  // Where tokens went: the mean of a solver's attempts at each step.
+  function allSteps(parent, index) {
+    const kinds = ['read', 'read from the cache', 'written'];
+    const parts = index.tokens_by_step.flatMap(({ solver, step, tokens }) => kinds.map((kind, at) => ({ solver, step, kind, tokens: tokens[at] })));
+    if (!parts.length) return;
+    const solvers = index.solvers.filter(solver => parts.some(part => part.solver === solver)), facet = solvers.length > 1 ? { fy: 'solver' } : {};
+    const every = Math.ceil(Math.max(...parts.map(part => part.step)) / 20);
+    chart(parent, 'tokens by step: mean of the attempts, where one that has ended counts as 0', {
+      height: Math.max(220, solvers.length * 120), marginLeft: 60, marginRight: facet.fy ? left(solvers) : 20, x: { label: 'step', type: 'band', tickFormat: step => step % every ? '' : step }, y: { label: 'tokens', grid: true, tickFormat: number }, fy: { label: null, domain: solvers, tickFormat: short }, color: { domain: kinds },
+      marks: [Plot.barY(parts, { ...facet, x: 'step', y: 'tokens', fill: 'kind', title: part => `${part.solver}, step ${part.step}: ${number(part.tokens)} ${part.kind}` }), Plot.ruleY([0])],
+    }, kinds);
   }
 
   // Tokens of an attempt's steps.
@@ -98,27 +112,42 @@ gistify.drawing(({ make, percent, time, attempt }) => {
     }, series);
   }
 
-  // What a command executes, by directory and file, from the root at the top; what the gist keeps of it is filled.
+  // What a command executes, by directory, file, class and function, from the root at the top; what the gist keeps of it
+  // is filled. A line counts for the innermost of them.
   function executed(parent, one, touched) {
     const kept = new Map();
-    for (const line of one.gist || []) if (line.origin && !line.idle && line.text.trim()) kept.set(line.origin[0], (kept.get(line.origin[0]) || 0) + 1);
-    const root = { name: 'all', children: new Map() };
-    for (const module of touched.modules) {
-      let node = root;
-      for (const name of module.path.split('/')) {
-        if (!node.children.has(name)) node.children.set(name, { name, children: new Map() });
-        node = node.children.get(name);
-      }
-      node.module = module;
+    for (const line of one.gist || []) {
+      if (!line.origin || line.idle || !line.text.trim()) continue;
+      if (!kept.has(line.origin[0])) kept.set(line.origin[0], new Set());
+      kept.get(line.origin[0]).add(line.origin[1]);
     }
-    // A line that is executed while its module is imported and later as well counts once, as far as the record tells.
-    const value = ({ module }) => module ? Math.max(Math.min(module.test_lines + module.import_lines, module.lines || Infinity), 1) : 0;
-    const tree = d3.hierarchy(root, node => [...node.children.values()]).sum(value).sort((a, b) => b.value - a.value);
-    const own = node => d3.sum(node.leaves(), leaf => kept.get(leaf.data.module.path) || 0);
+    const node = (name, executed) => ({ name, executed, kept: 0, below: [] });
+    const root = node('all', 0), folders = new Map();
+    for (const module of touched.modules) {
+      let folder = root, path = '';
+      for (const name of module.path.split('/')) {
+        path += '/' + name;
+        if (!folders.has(path)) { folders.set(path, node(name, 0)); folder.below.push(folders.get(path)) }
+        folder = folders.get(path);
+      }
+      const definitions = (module.definitions || []).map(each => ({ ...each, ...node(each.name, each.executed) })), around = [];
+      // An outer definition comes before those inside it.
+      for (const each of definitions) {
+        while (around.length && around[around.length - 1].last < each.first) around.pop();
+        (around[around.length - 1] || folder).below.push(each);
+        around.push(each);
+      }
+      // Records of earlier versions count a line twice that is executed both while its module is imported and later.
+      const all = module.executed || Math.min(module.test_lines + module.import_lines, module.lines || Infinity);
+      folder.executed = Math.max(all - d3.sum(definitions, each => each.executed), definitions.length ? 0 : 1);
+      for (const line of kept.get(module.path) || []) (definitions.findLast(each => each.first < line && line <= each.last) || folder).kept++;
+    }
+    const tree = d3.hierarchy(root, each => each.below).sum(each => each.executed).sort((a, b) => b.value - a.value);
+    const own = each => d3.sum(each.descendants(), below => below.data.kept);
     const height = (tree.height + 1) * 26, WIDE = 1200;
     const cells = d3.partition().size([WIDE, height])(tree).descendants().filter(node => node.x1 - node.x0 >= .5);
     const box = make('figure', parent, null, 'chart wide');
-    make('figcaption', box, 'lines that the command executes, by directory and file; the filled part is in the gist');
+    make('figcaption', box, 'lines that the command executes, by directory, file, class and function; the filled part is in the gist');
     const drawing = d3.select(make('div', box, null, 'scroll')).append('svg').attr('class', 'flame').attr('viewBox', `0 0 ${WIDE} ${height}`).attr('role', 'img').attr('aria-label', 'lines that the command executes');
     const cell = drawing.selectAll('g').data(cells).join('g').attr('transform', node => `translate(${node.x0},${node.y0})`);
     const wide = node => Math.max(node.x1 - node.x0 - 1, .5);
