@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn a_turn_holds_no_more_than_its_tokens() {
         let code: String = (0..400)
-            .map(|n| format!("{:5} def f{n}(a):\n{:5}     return {n}\n", 2 * n + 1, 2 * n + 2))
+            .map(|n| format!("{} def f{n}(a):\n{}     return {n}\n", 2 * n + 1, 2 * n + 2))
             .collect();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for path in ["a.py", "a.md", "a.log"] {

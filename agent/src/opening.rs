@@ -256,9 +256,8 @@ async fn repository_text(
             Some(directory) => {
                 let Session { repository, command, weights, .. } = &*session;
                 let key = format!(
-                    "ranked 4\n{budget}\n{}\n{command}\n{weights:?}\n{}",
+                    "ranked\n{budget}\n{}\n{command}\n{weights:?}",
                     repository.fingerprint,
-                    env!("CARGO_PKG_VERSION"),
                 );
                 let made = || serde_json::to_string(&by_need(session, budget)).unwrap_or_default();
                 serde_json::from_str(&remembered(&directory, &key, made)).unwrap_or_default()

@@ -1,15 +1,22 @@
 //! Caches texts that depend only on a repository and the settings, from one session to the next.
 //!
 //! An unreadable or incomplete text is made again; a text that cannot be stored is made every time.
-//! A key names all inputs of a text, this program's version included.
+//! A key names all inputs of a text, this build of the program included.
 
-use std::{fs, path::Path};
+use std::{env, fs, path::Path, sync::LazyLock};
 
 use crate::record::replace;
 
+/// The version of the program, with the size and the time of its file: builds of one version may differ.
+static BUILD: LazyLock<String> = LazyLock::new(|| {
+    let file = env::current_exe().and_then(fs::metadata);
+    let built = file.and_then(|file| Ok(format!("{} {:?}", file.len(), file.modified()?)));
+    format!("{} {}", env!("CARGO_PKG_VERSION"), built.unwrap_or_default())
+});
+
 /// Returns the text of a key: the stored one, or a new one, which is then stored.
 pub fn remembered(directory: &Path, key: &str, make: impl FnOnce() -> String) -> String {
-    let key = format!("{}\n{key}", env!("CARGO_PKG_VERSION"));
+    let key = format!("{}\n{key}", *BUILD);
     let path = directory.join(format!("{}.opening", blake3::hash(key.as_bytes()).to_hex()));
     if let Some(text) = fs::read_to_string(&path).ok().and_then(|kept| whole(&kept)) {
         return text;

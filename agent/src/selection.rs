@@ -4,7 +4,7 @@
 //! A reply that is cut is still JSON, and says how much of it is missing. Which parts stay is decided by
 //! what is asked, in the order of a ranking; nothing is summarised.
 
-use graph::{Document, NumberedFile, count_tokens};
+use graph::{Document, NumberedFile, count_tokens, parse_numbered};
 use serde_json::{Value, json};
 use tools::Reply;
 
@@ -147,13 +147,10 @@ async fn cut(
 /// like the question whole and the others by their first line. Also the number of lines of code left out.
 pub fn code(text: &str, budget: usize, question: &str) -> (String, usize) {
     // A view has the number before each line; other lines say what is missing.
-    let is_numbered =
-        |line: &str| line.get(..5).is_some_and(|number| number.trim().parse::<u32>().is_ok());
+    let is_numbered = |line: &str| parse_numbered(line).is_some();
+    let bare_text = |line: &&str| parse_numbered(line).map_or("", |(_, text)| text).to_owned();
     let all: Vec<&str> = text.lines().collect();
-    let bare: Vec<&str> = all
-        .iter()
-        .map(|line| if is_numbered(line) { line.get(6..).unwrap_or("") } else { "" })
-        .collect();
+    let bare: Vec<String> = all.iter().map(bare_text).collect();
     let code = NumberedFile::of(&bare.join("\n"));
     let lines: Vec<&str> = (1u32..)
         .zip(&all)
@@ -164,10 +161,7 @@ pub fn code(text: &str, budget: usize, question: &str) -> (String, usize) {
     if count_tokens(&text) <= budget {
         return (text, 0);
     }
-    let bare: Vec<&str> = lines
-        .iter()
-        .map(|line| if is_numbered(line) { line.get(6..).unwrap_or("") } else { "" })
-        .collect();
+    let bare: Vec<String> = lines.iter().map(bare_text).collect();
     let Ok(parsed) = Document::new(bare.join("\n")) else { return (text, 0) };
     let items = parsed.outline();
     let top = items.iter().map(|item| item.depth).min().unwrap_or(0);
@@ -208,7 +202,7 @@ fn marked(lines: &[&str], hidden: &[bool]) -> String {
             continue;
         }
         if cut > 0 {
-            all.push(format!("      [{cut} lines left out]"));
+            all.push(format!("[{cut} lines left out]"));
             cut = 0;
         }
         all.push((*line).to_owned());
@@ -283,24 +277,24 @@ mod tests {
     #[test]
     fn code_is_cut_to_what_was_asked_for() {
         let method = |name: &str, at: usize| {
-            let body = (1..6).map(|n| format!("{:5}         self.{name}_{n}()\n", at + n));
-            format!("{at:5}     def {name}(self):\n") + &body.collect::<String>()
+            let body = (1..6).map(|n| format!("{}         self.{name}_{n}()\n", at + n));
+            format!("{at}     def {name}(self):\n") + &body.collect::<String>()
         };
         let (alpha, beta) = (method("alpha", 2), method("beta", 8));
-        let text = format!("    1 class A:\n{alpha}{beta}");
+        let text = format!("1 class A:\n{alpha}{beta}");
         let (cut, hidden) = code(&text, count_tokens(&text) - 9, "where is beta");
-        let left_out = "    2     def alpha(self):\n      [5 lines left out]\n";
+        let left_out = "2     def alpha(self):\n[5 lines left out]\n";
         assert_eq!(
             (cut, hidden),
-            (format!("    1 class A:\n{left_out}{beta}").trim_end().to_owned(), 5)
+            (format!("1 class A:\n{left_out}{beta}").trim_end().to_owned(), 5)
         );
     }
 
     #[test]
     fn docstrings_go_first() {
-        let text = "    1 def f():\n    2     '''Some words that say little.'''\n    3     # nor this\n    4     return 1\n";
+        let text = "1 def f():\n2     '''Some words that say little.'''\n3     # nor this\n4     return 1\n";
         let (cut, hidden) = code(text, count_tokens(text) - 1, "f");
-        assert_eq!((cut.as_str(), hidden), ("    1 def f():\n    4     return 1", 0));
+        assert_eq!((cut.as_str(), hidden), ("1 def f():\n4     return 1", 0));
     }
 
     #[test]

@@ -100,5 +100,8 @@ pub use trace::{
     ConsoleScript, FileTrace, Fixture, FunctionTrace, Generated, ModuleLine, ModuleSnapshot,
     TRACE_VERSION, Trace, TracePhase, Value,
 };
-pub use tree::{Level, Texts, TreeNode, doc_head, module_tree, numbered, signature, tree};
+pub use tree::{
+    Level, Texts, TreeNode, doc_head, module_tree, numbered, parse_numbered, signature, tree,
+    with_number,
+};
 pub use walk::{FileSkipReason, FoundFile, SkippedFile, WalkOptions, walk};

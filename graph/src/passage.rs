@@ -11,7 +11,7 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use crate::{
     graph::{Graph, ModuleNode},
     module::climb,
-    needs::NumberedFile,
+    needs::{NumberedFile, is_for_types},
     scope::{self, for_each_block, for_each_statement},
     source::Source,
     syntax::{Syntax, with_deep_stack},
@@ -30,6 +30,9 @@ pub struct Passage {
     /// Lines behind which code is left out, and how many lines of it.
     pub cuts: BTreeMap<u32, usize>,
 }
+
+/// Lines of a statement up to which it is shown whole for an import in it.
+const LONGEST_AROUND: u32 = 12;
 
 impl Passage {
     /// Reads what surrounds some lines of a text. Of a class with more than `longest` lines of code the
@@ -115,25 +118,31 @@ impl Passage {
                 }
             }
         }
-        for_each_statement(syntax.body(), &mut |stmt| {
-            let binds = match stmt {
-                Stmt::ImportFrom(import) if import.module.as_deref() == Some("__future__") => true,
-                Stmt::Import(import) => {
-                    let mut names = import.names.iter().map(scope::local_of_import);
-                    names.any(|name| words.contains(name.as_str()))
-                }
-                Stmt::ImportFrom(import) => import.names.iter().any(|alias| {
-                    let name = alias.asname.as_ref().unwrap_or(&alias.name);
-                    words.contains(name.as_str()) || name == "*"
-                }),
-                _ => false,
-            };
-            let span = source.line_span(stmt.range());
-            let shown = self.spans.iter().any(|&(first, last)| first <= span.0 && span.1 <= last);
-            if binds && !shown {
-                self.imports.push(span);
+        let binds = |stmt: &Stmt| match stmt {
+            Stmt::ImportFrom(import) if import.module.as_deref() == Some("__future__") => true,
+            Stmt::Import(import) => {
+                let mut names = import.names.iter().map(scope::local_of_import);
+                names.any(|name| words.contains(name.as_str()))
             }
-        });
+            Stmt::ImportFrom(import) => import.names.iter().any(|alias| {
+                let name = alias.asname.as_ref().unwrap_or(&alias.name);
+                words.contains(name.as_str()) || name == "*"
+            }),
+            _ => false,
+        };
+        // An import alone would lack the `try` or `if` around it. What is only for types is never executed.
+        for top in syntax.body().iter().filter(|top| !is_for_types(top)) {
+            let (first, last) = source.line_span(top.range());
+            for_each_statement(std::slice::from_ref(top), &mut |stmt| {
+                let own = source.line_span(stmt.range());
+                let span = if last - first < LONGEST_AROUND { (first, last) } else { own };
+                let covers = |&(from, to): &(u32, u32)| from <= span.0 && span.1 <= to;
+                let mut shown = self.spans.iter().chain(&self.imports);
+                if binds(stmt) && !shown.any(covers) {
+                    self.imports.push(span);
+                }
+            });
+        }
     }
 }
 
@@ -304,21 +313,32 @@ mod tests {
             text,
             (11, 13),
             99,
-            "    1 import sys\n    2 from a import (\n    3     b,\n    4     c,\n    5 )\n--\n    \
-             7 if sys.platform == 'x':\n      [2 lines left out]\n   11     def g():\n   13         return c\n",
+            "1 import sys\n2 from a import (\n3     b,\n4     c,\n5 )\n--\n\
+             7 if sys.platform == 'x':\n[2 lines left out]\n11     def g():\n13         return c\n",
+        );
+    }
+
+    #[test]
+    fn an_import_is_shown_with_the_statement_around_it() {
+        let text = "import typing\nif typing.TYPE_CHECKING:\n    from a import X\ntry:\n    import fast\nexcept ImportError:\n    fast = None\n\n\ndef f(x: X):\n    return fast\n";
+        check(
+            text,
+            (10, 11),
+            99,
+            "4 try:\n5     import fast\n6 except ImportError:\n7     fast = None\n--\n10 def f(x: X):\n11     return fast\n",
         );
     }
 
     #[test]
     fn long_classes_are_shown_by_their_heads() {
         let text = "class A(B):\n    '''Doc.'''\n    x = 1\n    def f(self):\n        a = 1\n        return a\n    y = 2\n    def g(self): return 1\n";
-        let expected = "--\n    1 class A(B):\n    3     x = 1\n    4     def f(self):\n      [2 lines left out]\n    7     y = 2\n    8     def g(self): return 1\n";
+        let expected = "--\n1 class A(B):\n3     x = 1\n4     def f(self):\n[2 lines left out]\n7     y = 2\n8     def g(self): return 1\n";
         check(text, (1, 8), 4, expected);
         check(
             text,
             (4, 6),
             4,
-            "--\n    1 class A(B):\n    4     def f(self):\n    5         a = 1\n    6         return a\n",
+            "--\n1 class A(B):\n4     def f(self):\n5         a = 1\n6         return a\n",
         );
     }
 

@@ -122,6 +122,17 @@ pub fn numbered(text: &str) -> impl Iterator<Item = (u32, &str)> {
     (1u32..).zip(text.universal_newlines().map(|line| line.as_str()))
 }
 
+/// Returns a line with its number before it, as a model reads it: each space of an aligned column would cost it tokens.
+pub fn with_number(number: u32, line: &str) -> String {
+    if line.is_empty() { number.to_string() } else { format!("{number} {line}") }
+}
+
+/// Returns the number and the text of a line that [`with_number`] made; nothing for any other line.
+pub fn parse_numbered(line: &str) -> Option<(u32, &str)> {
+    let (number, text) = line.split_once(' ').unwrap_or((line, ""));
+    Some((number.parse().ok()?, text))
+}
+
 /// The tree of a whole repository.
 pub fn tree(graph: &Graph, texts: &Texts) -> TreeNode {
     let mut root = package(String::new());

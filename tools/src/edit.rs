@@ -4,7 +4,7 @@
 
 use std::{fmt, ops::Range};
 
-use graph::{Document, Gist, OutlineError, Source, Syntax, undefined};
+use graph::{Document, Gist, OutlineError, Source, Syntax, undefined, with_number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -251,7 +251,7 @@ fn shown(text: &str, line: usize, changed: usize) -> String {
         .zip(text.lines())
         .skip(first - 1)
         .take(wanted.min(SHOWN))
-        .map(|(line, text)| format!("{line:5} {text}"))
+        .map(|(line, text)| with_number(line, text))
         .collect();
     if wanted > SHOWN {
         lines.push(format!("[{} lines more]", wanted - SHOWN));

@@ -739,10 +739,10 @@ mod tests {
         let mut report = report(&graph, &asked).unwrap();
         with_surroundings(&mut report, &graph, &texts, &asked.of);
         assert_eq!(report.fixtures[0].name, "tests.conftest.clean");
-        assert_eq!(report.imports.unwrap().text, "    1 from pkg import double, LIMIT\n");
+        assert_eq!(report.imports.unwrap().text, "1 from pkg import double, LIMIT\n");
         let found = sources(&graph, &texts, &asked).unwrap();
         let core = found.sources.iter().find(|lines| lines.path == "pkg/core.py").unwrap();
-        assert_eq!(core.text, "    1 LIMIT = 3\n    2 def double(n):\n    4     return n + n\n");
+        assert_eq!(core.text, "1 LIMIT = 3\n2 def double(n):\n4     return n + n\n");
         assert_eq!(handed_on(&graph, &texts, "pkg.double").unwrap(), "pkg/core.py::double");
         let said = "pkg.sep is no definition: pkg/__init__.py:2 has from os import sep";
         assert_eq!(handed_on(&graph, &texts, "pkg.sep").unwrap_err().to_string(), said);

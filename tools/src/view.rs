@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 
 use graph::{
     EntityKind, Graph, Level, NumberedFile, Passage, Queries, Statement, Texts, TreeNode,
-    module_tree, numbered, open_beneath, statement,
+    module_tree, numbered, open_beneath, statement, with_number,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -181,14 +181,14 @@ fn file_of_work(work: &QueryWork, asked: &Arguments) -> Result<Option<Reply>, To
     let seen = numbered_lines(target, &text, asked)?;
     let is_part = seen.next.is_some() && asked.first.is_none() && asked.last.is_none();
     let whole = (is_part && text.len() <= WHOLE)
-        .then(|| numbered(&text).map(|(line, text)| format!("{line:5} {text}\n")).collect());
+        .then(|| numbered(&text).map(|(line, text)| with_number(line, text) + "\n").collect());
     Ok(Some(Reply { whole, ..Reply::of(&seen)? }))
 }
 
 /// All lines of a file with their numbers, as far as a reader can be given them.
 fn whole(texts: &Texts, path: &str, asked: &Arguments) -> Option<String> {
     let text = texts.of(path);
-    let lines = numbered(&text).map(|(line, text)| format!("{line:5} {text}\n"));
+    let lines = numbered(&text).map(|(line, text)| with_number(line, text) + "\n");
     (text.len() <= WHOLE && asked.target.trim_end_matches('/').ends_with(path))
         .then(|| lines.collect())
 }
@@ -349,7 +349,7 @@ fn outline(node: &TreeNode, depth: usize, within: (u32, u32), lines: &mut Vec<St
 /// Lines of a file with their numbers, as many as one answer may have.
 pub(crate) fn counted(path: &str, text: &str, shown: impl Fn(u32) -> bool) -> PassageView {
     let lines: Vec<(u32, &str)> = numbered(text).filter(|&(line, _)| shown(line)).collect();
-    let mut view = bounded(path, lines.iter().map(|(line, text)| format!("{line:5} {text}")));
+    let mut view = bounded(path, lines.iter().map(|(line, text)| with_number(*line, text)));
     if view.left_out > 0 {
         view.next = lines.get(lines.len() - view.left_out).map(|&(line, _)| line);
     }
@@ -417,9 +417,9 @@ mod tests {
     #[test]
     fn parts_are_shown() {
         check("", false, "a.py (4 lines)  # Doc.\n");
-        check("notes.txt", false, "    1 hello\n");
+        check("notes.txt", false, "1 hello\n");
         check("a.py", true, "2-4: class A\n3-4:   def f(self)\n");
-        check("A.f", false, "    2 class A:\n    3     def f(self):\n    4         return 1\n");
+        check("A.f", false, "2 class A:\n3     def f(self):\n4         return 1\n");
         check("a.A", true, "2-4: class A\n3-4:   def f(self)\n");
     }
 
@@ -430,7 +430,7 @@ mod tests {
         assert_eq!((view.left_out, view.next), (990 - LINES, Some(11 + LINES as u32)));
         let view = counted("a.py", &text, |line| line >= 990);
         assert_eq!((view.left_out, view.next), (0, None));
-        assert_eq!(counted("a.py", "a\rb\r\nc", |line| line == 2).text, "    2 b\n");
+        assert_eq!(counted("a.py", "a\rb\r\nc", |line| line == 2).text, "2 b\n");
     }
 
     #[test]
@@ -438,7 +438,7 @@ mod tests {
         let text = format!("x = '{}'\ny = 1\n", "é".repeat(BYTES));
         let view = counted("a.py", &text, |_| true);
         assert_eq!((view.left_out, view.next), (0, None));
-        assert!(view.text.ends_with(" more bytes]\n    2 y = 1\n"), "{}", view.text.len());
+        assert!(view.text.ends_with(" more bytes]\n2 y = 1\n"), "{}", view.text.len());
         assert!(view.text.len() < LINE + 100);
     }
 
@@ -480,15 +480,11 @@ mod tests {
                     LIMIT = (\n    3\n)\n";
         let asked = |target: &str| Arguments { target: target.to_owned(), ..Arguments::default() };
         let plain = Arguments { docstrings: false, ..asked("m.f") };
-        check_text(
-            text,
-            &plain,
-            "    1 import os, re\n--\n    4 def f():\n    7     return re.X\n",
-        );
-        let whole = "    1 import os, re\n--\n    4 def f():\n    5     '''Doc.'''\n    6     # why\n    \
+        check_text(text, &plain, "1 import os, re\n--\n4 def f():\n7     return re.X\n");
+        let whole = "1 import os, re\n--\n4 def f():\n5     '''Doc.'''\n6     # why\n\
                      7     return re.X\n";
         check_text(text, &asked("m.f"), whole);
-        check_text(text, &asked("m.LIMIT"), "--\n    9 LIMIT = (\n   10     3\n   11 )\n");
+        check_text(text, &asked("m.LIMIT"), "--\n9 LIMIT = (\n10     3\n11 )\n");
     }
 
     #[test]
@@ -497,17 +493,13 @@ mod tests {
         let text = (0..100).map(method).fold("class A:\n".to_owned(), |all, one| all + &one);
         let asked = Arguments { target: "m.A".to_owned(), ..Arguments::default() };
         let first = Arguments { first: Some(2), last: Some(4), ..asked.clone() };
-        check_text(
-            &text,
-            &first,
-            "--\n    2     def f0(self):\n    3         return 0\n    4         pass\n",
-        );
-        let heads = (0..100)
-            .map(|n| format!("{:5}     def f{n}(self):\n      [2 lines left out]\n", 3 * n + 2));
+        check_text(&text, &first, "--\n2     def f0(self):\n3         return 0\n4         pass\n");
+        let heads =
+            (0..100).map(|n| format!("{}     def f{n}(self):\n[2 lines left out]\n", 3 * n + 2));
         check_text(
             &text,
             &asked,
-            &heads.fold("--\n    1 class A:\n".to_owned(), |all, one| all + &one),
+            &heads.fold("--\n1 class A:\n".to_owned(), |all, one| all + &one),
         );
     }
 

@@ -1,7 +1,8 @@
 //! Needs as text: the lines of each file with their numbers, as many needs as a budget of tokens holds.
 //!
-//! Docstrings, comments and empty lines are left out without a word; of code that is left out, the place
-//! and the number of lines are said. The needs before a part's `next` have been shown whole.
+//! Docstrings, comments, empty lines and the methods of other parts are left out without a word; where a
+//! definition is shown by its head, the number of its other lines is said. The needs before a part's `next` have
+//! been shown whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,7 @@ use crate::{
     scope::for_each_block,
     source::Source,
     syntax::{Syntax, with_deep_stack},
-    tree::{Texts, numbered},
+    tree::{Texts, numbered, with_number},
 };
 
 /// Some needs as text.
@@ -67,10 +68,11 @@ impl NumberedFile {
         for line in wanted {
             let Some(content) = self.lines.get(line as usize - 1) else { break };
             if !self.idle.contains(&line) {
-                text += &format!("{line:5} {content}\n");
+                text += &with_number(line, content);
+                text.push('\n');
             }
             if let Some(count) = cuts.get(&line) {
-                text += &format!("      [{count} lines left out]\n");
+                text += &format!("[{count} lines left out]\n");
             }
         }
         text
@@ -194,11 +196,6 @@ impl Need {
                 .map(|(path, first, last)| files.cost(path, &[(*first, *last)]))
                 .sum();
             let mut more = imports + files.cost(&need.path, &need.lines);
-            // The methods of a class are named where it is shown.
-            let methods: Vec<usize> = (at + 1..needs.len())
-                .filter(|inner| needs[*inner].class == Some(at) && !chosen.contains_key(inner))
-                .collect();
-            more += methods.iter().map(|inner| brief(&mut files, *inner)).sum::<usize>();
             if chosen.contains_key(&at) {
                 more = more.saturating_sub(brief(&mut files, at));
             }
@@ -215,9 +212,6 @@ impl Need {
             }
             spent += more;
             chosen.insert(at, Extent::Whole);
-            for inner in methods {
-                chosen.insert(inner, Extent::Head);
-            }
         }
         let files = text(needs, &chosen, &mut files);
         let tokens = files.iter().map(|(_, text)| count_tokens(text)).sum();

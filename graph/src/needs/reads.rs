@@ -11,7 +11,10 @@ use ruff_python_ast::{
 use ruff_text_size::TextSize;
 use rustc_hash::FxHashSet;
 
-use crate::scope::{bound, target_names};
+use crate::{
+    scope::{bound, target_names},
+    syntax::is_identifier,
+};
 
 /// The receiver of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,11 +171,16 @@ impl<'a> Visitor<'a> for Reads<'a> {
                 self.visit_expr(&attribute.value);
             }
             Expr::Call(call) => {
-                if let (Expr::Name(name), Some(Expr::StringLiteral(text))) =
-                    (&*call.func, call.arguments.args.get(1))
-                    && matches!(&*name.id, "getattr" | "hasattr" | "setattr" | "delattr")
-                {
-                    self.attributes.push((Name::new(text.value.to_str()), Receiver::Value));
+                // `getattr(cart, "total")`, `Proxy(current, "total")`: the called code may ask for it by this name.
+                let texts =
+                    call.arguments.iter_source_order().filter_map(|argument| {
+                        match argument.value() {
+                            Expr::StringLiteral(text) => Some(text.value.to_str()),
+                            _ => None,
+                        }
+                    });
+                for text in texts.filter(|text| is_identifier(text)) {
+                    self.attributes.push((Name::new(text), Receiver::Value));
                 }
                 walk_expr(self, expr);
             }
