@@ -71,7 +71,20 @@ impl InputFile<'_> {
         read: impl Fn(&str) -> (Vec<T>, Vec<MalformedRow>),
         progress: &ProgressLine,
     ) -> Result<(Vec<T>, Vec<MalformedRow>), Failure> {
-        let (rows, malformed) = read(&self.text()?);
+        self.rows_of(&self.text()?, read, progress)
+    }
+
+    /// The same of a text that is not the file's own, such as one made of a directory.
+    ///
+    /// # Errors
+    /// No line is a row.
+    pub fn rows_of<T>(
+        &self,
+        text: &str,
+        read: impl Fn(&str) -> (Vec<T>, Vec<MalformedRow>),
+        progress: &ProgressLine,
+    ) -> Result<(Vec<T>, Vec<MalformedRow>), Failure> {
+        let (rows, malformed) = read(text);
         if let (true, Some(first)) = (rows.is_empty(), malformed.first()) {
             let why = match malformed.len() {
                 1 => format!("line {}: {}", first.line, first.reason),

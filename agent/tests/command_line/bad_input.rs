@@ -215,7 +215,7 @@ fn files_of_json_that_are_none() {
             &["read predictions", all_lines, "model_patch"],
         ),
         (&["issues", "eval", "rows.jsonl", "empty"], &["read predictions empty: it is empty"]),
-        (&["issues", "eval", "small", "gold"], &["read rows small: it is a directory"]),
+        (&["issues", "eval", "small", "gold"], &["read rows small: it has no task.yaml"]),
         (&["issues", "solve", "none", "-o", "x"], &["read rows none: there is no such file"]),
         (
             &["repoexec", "generate", "text.jsonl", "-o", "x"],

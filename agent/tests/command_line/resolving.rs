@@ -244,6 +244,38 @@ fn rows_and_predictions_that_fit_nothing_are_told() {
 }
 
 #[test]
+fn task_directories_are_rows() {
+    let Some(python) = python() else { return };
+    let (user, row) = with_row();
+    let place = |path: &str| user.here().join("tasks/tasks").join(path);
+    for name in ["own__repo-1", "own__repo-2"] {
+        fs::create_dir_all(place(name)).unwrap();
+        let commit = row["base_commit"].as_str().unwrap();
+        let facts = format!(
+            "instance_id: {name}\nrepo: own/repo\nbase_commit: \"{commit}\"\nversion: '1'\n"
+        );
+        fs::write(place(name).join("task.yaml"), facts).unwrap();
+    }
+    let write = |name: &str, text: &str| fs::write(place("own__repo-1").join(name), text).unwrap();
+    write("problem_statement.md", "halve(3) is 1\n");
+    write("gold.patch", GOLD);
+    write("test.patch", TESTS);
+    let tests = json!({
+        "FAIL_TO_PASS": ["tests/test_halve.py::test_three"], "PASS_TO_PASS": row["PASS_TO_PASS"],
+    });
+    write("tests.json", &tests.to_string());
+    let args = ["issues", "eval", "tasks", "gold", "--repositories", ".", "--format", "csv"];
+    let ran = user.gistify(&[&args[..], &["--python", &python]].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("\ngold,1,1,100.00,100.00,100.00,"), "{}{}", ran.out, ran.err);
+    let lacking = "\ntasks,own__repo-2: missing field `problem_statement`,2";
+    assert!(ran.out.contains(lacking), "{}", ran.out);
+    fs::create_dir(user.here().join("empty")).unwrap();
+    let ran = user.gistify(&["issues", "eval", "empty", "gold"]);
+    assert_refused(&ran, 3, "read rows empty: it has no task.yaml");
+}
+
+#[test]
 fn contexts_are_compared_in_one_table() {
     let Some(python) = python() else { return };
     let (user, row) = with_row();

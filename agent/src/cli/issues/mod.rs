@@ -8,6 +8,7 @@ mod build;
 mod row_source;
 mod score;
 mod solve;
+mod task_directories;
 
 pub use row_source::pinned_environment;
 

@@ -2,24 +2,56 @@
 
 use std::path::{Path, PathBuf};
 
-use ::eval::{IssueRow, RowRelease, Task};
+use ::eval::{IssueRow, MalformedRow, RowRelease, Task, read_issue_rows};
 use tools::{
     Artifact, Command, Environment, GitRequest, Repository, Sandbox, Workspace, apply_patch,
 };
 
-use super::super::{
-    Exit, Failure, OrExit,
-    input_file::InputFile,
-    progress::ProgressLine,
-    surroundings::{Surroundings, of_repository},
-    target::{OpenedTarget, Wanted, environment},
+use super::{
+    super::{
+        Exit, Failure, OrExit,
+        input_file::InputFile,
+        progress::ProgressLine,
+        surroundings::{Surroundings, of_repository},
+        target::{OpenedTarget, Wanted, environment},
+    },
+    task_directories::{task_directories, task_row},
 };
 use crate::record::replace;
 
 /// The file of rows that the user names.
 pub fn issue_rows(path: &Path) -> InputFile<'_> {
-    let hint = "one JSON object a line, as `gistify issues build` or SWE-bench writes them";
+    let hint = "one JSON object a line, as `gistify issues build` or SWE-bench writes them, or a directory of tasks";
     InputFile { what: "rows", path, hint }
+}
+
+/// The rows of a file or of a directory of tasks, and what is none there: of a directory with the number and the name of
+/// the task.
+///
+/// # Errors
+/// It cannot be read, or nothing in it is a row.
+pub fn read_rows(
+    path: &Path,
+    progress: &ProgressLine,
+) -> Result<(Vec<IssueRow>, Vec<MalformedRow>), Failure> {
+    let source = issue_rows(path);
+    if !path.is_dir() {
+        return source.rows(read_issue_rows, progress);
+    }
+    let tasks = task_directories(path);
+    if tasks.is_empty() {
+        return Err(source.fault("it has no task.yaml, nor has a directory in it or in its tasks"));
+    }
+    let text: String = tasks.iter().map(|task| format!("{}\n", task_row(task))).collect();
+    let named = |text: &str| {
+        let (rows, mut malformed) = read_issue_rows(text);
+        for row in &mut malformed {
+            let name = tasks[row.line - 1].file_name().unwrap_or_default().to_string_lossy();
+            row.reason = format!("{name}: {}", row.reason);
+        }
+        (rows, malformed)
+    };
+    source.rows_of(&text, named, progress)
 }
 
 /// A row's repository as the user would name it, and the very file for a release.

@@ -9,7 +9,7 @@ use std::{
 
 use ::eval::{
     Effort, IssueBed, IssueResult, IssueRow, IssueVerdict, MalformedRow, ResolvedClass,
-    judge_absent, judge_patch, read_issue_rows, read_json_lines, verdict_tables, write_tables,
+    judge_absent, judge_patch, read_json_lines, verdict_tables, write_tables,
 };
 use clap::Args;
 use tools::{Sandbox, Workspace};
@@ -26,13 +26,14 @@ use super::{
         surroundings::{Surroundings, Talk},
         tables::Style,
     },
-    row_source::{RowSource, issue_rows, row_environment},
+    row_source::{RowSource, read_rows, row_environment},
     solve::{PREDICTIONS, RESULTS},
 };
 
 #[derive(Debug, Args)]
 pub struct JudgeRows {
-    /// A file of rows, of `gistify issues build` or in SWE-bench's form, with FAIL_TO_PASS and PASS_TO_PASS.
+    /// A file of rows, of `gistify issues build` or in SWE-bench's form, with FAIL_TO_PASS and PASS_TO_PASS; or a directory
+    /// of tasks of SWE-bench 5.
     rows: PathBuf,
     /// Files of predictions in SWE-bench's form, directories of `gistify issues solve`, or `gold` for the true patches.
     #[arg(required = true, value_name = "PREDICTIONS")]
@@ -97,7 +98,7 @@ impl JudgeRows {
         let output = self.output.as_deref();
         output.map_or(Ok(()), |path| check_file(path, self.force))?;
         let progress = ProgressLine::new(around.talk);
-        let (mut rows, malformed) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
+        let (mut rows, malformed) = read_rows(&self.rows, &progress)?;
         let mut malformed = vec![(self.rows.display().to_string(), malformed)];
         let predicted = self.predicted(&rows, &mut malformed, &progress)?;
         self.choice.choose(&mut rows, |row| &row.instance_id);

@@ -12,7 +12,7 @@ use std::{
     sync::Mutex,
 };
 
-use ::eval::{IssueResult, IssueRow, issue_tables, read_issue_rows, verdict_tables, write_tables};
+use ::eval::{IssueResult, IssueRow, issue_tables, verdict_tables, write_tables};
 use clap::Args;
 
 use super::{
@@ -28,14 +28,15 @@ use super::{
         surroundings::{Surroundings, Talk},
         tables::Style,
     },
-    row_source::{FailingTests, RowSource, issue_rows},
+    row_source::{FailingTests, RowSource, issue_rows, read_rows},
     score::{Judging, Predicted},
 };
 use crate::{record::RunDirectory, writer::TRAJECTORY};
 
 #[derive(Debug, Clone, Args)]
 pub struct SolveRows {
-    /// A file of rows with instance_id, repo, base_commit, problem_statement and, if known, patch.
+    /// A file of rows with instance_id, repo, base_commit, problem_statement and, if known, patch; or a directory of tasks of
+    /// SWE-bench 5.
     rows: PathBuf,
     #[command(flatten)]
     solving: Solving,
@@ -81,7 +82,7 @@ impl SolveRows {
     pub fn act(self, around: &Surroundings) -> Result<Exit, Failure> {
         check_directory(&self.output)?;
         let progress = ProgressLine::new(around.talk);
-        let (mut rows, malformed) = issue_rows(&self.rows).rows(read_issue_rows, &progress)?;
+        let (mut rows, malformed) = read_rows(&self.rows, &progress)?;
         let malformed = [(self.rows.display().to_string(), malformed)];
         self.choice.choose(&mut rows, |row| &row.instance_id);
         if rows.is_empty() {
