@@ -92,13 +92,14 @@ pub use queries::{
 };
 pub use reference::{Reference, ReferenceSpec};
 pub use repoexec::{
-    CodeBleu, CompletionBed, CompletionFigure, CompletionProblem, CompletionRun, CompletionScores,
-    CutFunction, FIRST_ASSERTIONS, Generation, Invocable, LONGEST_ANSWER, ModelFacts,
-    PROBLEM_VERSION, ProblemSource, ProblemTests, SAMPLE_VERSION, STABLE_RUNS, SampleClass,
-    SampleVerdict, ScoringSpec, Similarity, SpliceError, TestChoice, TestCounts, TestFile,
-    TestedProblems, TuningCounts, TuningForm, TuningMix, TuningPick, TuningSplit, Untested, bleu,
-    body_of, code_bleu, completion_scores, completion_tables, control_tests, cut_function,
-    edit_similarity, figures, first_assertions, identifiers, is_empty_function, mean_pass_at_k,
+    CONTINUATION_VERSION, CodeBleu, CompletionBed, CompletionFigure, CompletionProblem,
+    CompletionRun, CompletionScores, Continuation, CutFunction, CutPlace, FIRST_ASSERTIONS,
+    Generation, Invocable, LONGEST_ANSWER, ModelFacts, PROBLEM_VERSION, ProblemSource,
+    ProblemTests, SAMPLE_VERSION, STABLE_RUNS, SampleClass, SampleVerdict, ScoringSpec, Similarity,
+    SpliceError, TestChoice, TestCounts, TestFile, TestedProblems, TuningCounts, TuningForm,
+    TuningMix, TuningPick, TuningSplit, Untested, bleu, body_of, code_bleu, completion_scores,
+    completion_tables, continued_words, control_tests, cut_function, cut_places, edit_similarity,
+    figures, first_assertions, identifiers, is_empty_function, leakage_table, mean_pass_at_k,
     mended, pass_at_k, problem_table, read_generations, read_problems, read_verdicts,
     run_completion, score_generations, splice, test_functions, tuning_set, with_existing_tests,
     with_generated_tests,

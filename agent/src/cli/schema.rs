@@ -5,9 +5,9 @@
 use std::path::PathBuf;
 
 use ::eval::{
-    BenchPlan, BenchUnit, CompletionProblem, Evaluation, Generation, IssueResult, IssueRow,
-    IssueVerdict, PlannedTasks, QueryVerdict, RepairResult, SampleVerdict, SourceMap, Sources,
-    Summary, TaskResult, Touched, VersionedRecord,
+    BenchPlan, BenchUnit, CompletionProblem, Continuation, Evaluation, Generation, IssueResult,
+    IssueRow, IssueVerdict, PlannedTasks, QueryVerdict, RepairResult, SampleVerdict, SourceMap,
+    Sources, Summary, TaskResult, Touched, VersionedRecord,
 };
 use clap::Args;
 use graph::{Plan, Trace};
@@ -92,6 +92,7 @@ const FORMS: &[FileForm] = &[
     form::<repoexec::TestsMade<'_>>("tests", "tests.json", "`repoexec tests`"),
     form::<Generation>("generations", "generations.jsonl", "`repoexec generate`"),
     form::<SampleVerdict>("completion-verdicts", "verdicts.jsonl", "`repoexec score`"),
+    form::<Continuation>("continuations", "continuations.jsonl", "`repoexec leakage`"),
     form::<repoexec::TuningRow<'_>>("tuning", "train.jsonl", "rows of `repoexec export`"),
     form::<repoexec::TuningDataset<'_>>("dataset", "dataset.json", "`repoexec export`"),
     form::<FindReport>("find", "", "`find`"),

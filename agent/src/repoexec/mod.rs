@@ -7,5 +7,6 @@ mod prompting;
 
 pub use asking::{AskingSpec, ModelAnswer, ask_all};
 pub use prompting::{
-    PromptKind, completion_prompt, debugging_prompt, first_tests_prompt, more_tests_prompts,
+    PromptKind, completion_prompt, continuing_prompt, debugging_prompt, first_tests_prompt,
+    more_tests_prompts,
 };

@@ -110,6 +110,14 @@ pub fn more_tests_prompts(
     MORE_TESTS.iter().map(|name| prompts.render(name, &values)).collect()
 }
 
+/// The text that asks for the code behind a text (BenBench, arXiv 2404.18824).
+///
+/// # Errors
+/// A template of the user's is wrong.
+pub fn continuing_prompt(prompts: &Prompts, prefix: &str) -> Result<String, PromptError> {
+    prompts.render("repoexec/continue.md", json!({ "prefix": prefix }))
+}
+
 #[cfg(test)]
 mod tests {
     use graph::{ExtractionOptions, extract_of_sources};

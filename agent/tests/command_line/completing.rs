@@ -487,6 +487,46 @@ fn a_repository_that_cannot_be_opened_ends_no_build() {
     assert!(!user.here().join("none/problems.jsonl").exists());
 }
 
+/// A model that knows one of two functions, and answers with all of it.
+const KNOWING: &str = "\
+import json, sys
+content = json.load(sys.stdin)['messages'][-1]['content']
+prefix = content.split('\\n\\n', 1)[1]
+known = open('repo/pkg/words.py').read()
+at = known.find(prefix) if 'def shout' in prefix else -1
+print(json.dumps({'content': known[at:] if at >= 0 else 'pass'}))
+";
+
+#[test]
+fn a_model_that_knows_a_function_goes_on_with_it() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    user.repository("repo", PACKAGE);
+    let ran = user.gistify(&["-q", "repoexec", "build", "repo", "-o", "built", "--tests", "none"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    std::fs::write(user.here().join("model.py"), KNOWING).unwrap();
+    let leakage = |model: &str, more: &[&str]| {
+        let args = ["-q", "repoexec", "leakage", "built/problems.jsonl", "-m", model];
+        let output = ["-o", "continuations.jsonl", "--format", "csv", "--force"];
+        user.gistify(&[&args[..], &output, more].concat())
+    };
+    let model = format!("command/{python} model.py");
+    let ran = leakage(&model, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    // Three functions at five places each.
+    assert_eq!(
+        ran.out.lines().last(),
+        Some(format!("{model},3,15,0.33,-").as_str()),
+        "{}",
+        ran.err
+    );
+    let ran = leakage("solutions", &["--places", "3"]);
+    assert_eq!(ran.out.lines().last(), Some("solutions,3,9,1.00,-"), "{}", ran.err);
+    super::schemas::validate(&user.here());
+    let ran = leakage("solutions", &["--ngram", "100"]);
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+}
+
 #[test]
 fn a_split_without_rows_has_no_file() {
     let user = User::new();

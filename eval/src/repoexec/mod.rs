@@ -16,6 +16,7 @@ mod estimate;
 mod existing_tests;
 mod figures;
 mod generated_tests;
+mod leakage;
 mod problem;
 mod sample;
 mod scores;
@@ -32,6 +33,9 @@ pub use figures::{CompletionFigure, ModelFacts, figures};
 pub use generated_tests::{
     FIRST_ASSERTIONS, STABLE_RUNS, TestCounts, control_tests, first_assertions, test_functions,
     with_generated_tests,
+};
+pub use leakage::{
+    CONTINUATION_VERSION, Continuation, CutPlace, continued_words, cut_places, leakage_table,
 };
 pub use problem::{
     CompletionProblem, PROBLEM_VERSION, ProblemSource, ProblemTests, TestFile, read_problems,

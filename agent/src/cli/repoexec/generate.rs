@@ -118,6 +118,20 @@ impl Completing {
         flags
     }
 
+    /// Returns the flags of one greedy sample of a model.
+    pub fn greedy(model: &str) -> Self {
+        Self {
+            model: Some(model.to_owned()),
+            context: ContextSizeFlag::Full,
+            prompt: Asking::Base,
+            greedy: true,
+            temperature: None,
+            top_p: None,
+            workers: 1,
+            python: None,
+        }
+    }
+
     /// Returns the number of samples to take if none is given.
     pub fn usual_samples(&self) -> u32 {
         if self.greedy { 1 } else { 10 }

@@ -9,6 +9,7 @@ mod build;
 mod debug;
 mod export;
 mod generate;
+mod leakage;
 mod plot;
 mod rows;
 mod score;
@@ -39,6 +40,8 @@ enum Action {
     Tests(tests::Tests),
     /// Draw the paper's figures of verdicts.
     Plot(plot::Plot),
+    /// Measure how many n-grams of the functions a model continues as if it knew them.
+    Leakage(leakage::LeakageCommand),
     /// Write functions with their dependencies as a data set for tuning models.
     Export(export::ProblemExportCommand),
 }
@@ -53,6 +56,7 @@ impl RepoExec {
             Action::Debug(debug) => debug.flags(),
             Action::Tests(tests) => tests.flags(),
             Action::Plot(plot) => plot.flags(),
+            Action::Leakage(leakage) => leakage.flags(),
             Action::Export(export) => export.flags(),
         }
     }
@@ -65,6 +69,7 @@ impl RepoExec {
             Action::Debug(debug) => debug.act(around),
             Action::Tests(tests) => tests.act(around),
             Action::Plot(plot) => plot.act(around),
+            Action::Leakage(leakage) => leakage.act(around),
             Action::Export(export) => export.act(around),
         }
     }
