@@ -92,6 +92,7 @@ fn request(place: &Path, program: &str, args: &[&str]) -> Request {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         readable: vec![],
         writable: vec![place.to_path_buf()],
+        hidden: Vec::new(),
         network: Network::Loopback,
         limits: Limits {
             wall: Duration::from_secs(300),

@@ -230,6 +230,7 @@ impl Bench<'_> {
             env: variables,
             readable: vec![self.directory.clone(), self.peers.clone()],
             writable: vec![self.directory.clone()],
+            hidden: Vec::new(),
             network: Network::Loopback,
             limits,
         })?;

@@ -144,7 +144,7 @@ fn request(
             let beside = environment.python.parent().map(text).unwrap_or_default();
             format!("{beside}:{SYSTEM_PATH}")
         }
-        false => text(&without_interpreters(scratch)?),
+        false => text(&lay_out_programs(scratch)?),
     };
     let mut env: BTreeMap<String, String> = [
         ("PATH", programs),
@@ -171,6 +171,7 @@ fn request(
         env,
         readable,
         writable: vec![directory.to_path_buf(), scratch.to_path_buf()],
+        hidden: if session.execution { Vec::new() } else { interpreters() },
         network: Network::Loopback,
         limits: session.limits(),
     })
@@ -180,23 +181,31 @@ fn request(
 const INTERPRETERS: [&str; 10] =
     ["python", "pypy", "pytest", "py.test", "ipython", "pip", "uv", "conda", "tox", "nox"];
 
-/// A directory of links to the system's programs but for those that run Python.
-fn without_interpreters(scratch: &Path) -> Result<PathBuf, ToolError> {
+/// Returns the system's programs; those of the first directory on the path come first.
+fn system_programs() -> impl Iterator<Item = fs::DirEntry> {
+    SYSTEM_PATH.split(':').filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten()
+}
+
+fn is_interpreter(program: &fs::DirEntry) -> bool {
+    let name = program.file_name();
+    name.to_str().is_none_or(|name| INTERPRETERS.iter().any(|start| name.starts_with(start)))
+}
+
+/// Returns the system's programs that run Python.
+fn interpreters() -> Vec<PathBuf> {
+    system_programs().filter(is_interpreter).map(|program| program.path()).collect()
+}
+
+/// Makes a directory of links to the system's other programs, and returns its path: a shell does not find what is not
+/// there.
+fn lay_out_programs(scratch: &Path) -> Result<PathBuf, ToolError> {
     let failed = |error: std::io::Error| ToolError::Fatal(format!("lay out programs: {error}"));
     let links = scratch.join("programs");
     fs::create_dir_all(&links).map_err(failed)?;
-    for directory in SYSTEM_PATH.split(':') {
-        let Ok(programs) = fs::read_dir(directory) else { continue };
-        for program in programs.flatten() {
-            let name = program.file_name();
-            let is_interpreter = name
-                .to_str()
-                .is_none_or(|name| INTERPRETERS.iter().any(|start| name.starts_with(start)));
-            let link = links.join(&name);
-            // The first directory on the path counts.
-            if !is_interpreter && fs::symlink_metadata(&link).is_err() {
-                std::os::unix::fs::symlink(program.path(), &link).map_err(failed)?;
-            }
+    for program in system_programs().filter(|program| !is_interpreter(program)) {
+        let link = links.join(program.file_name());
+        if fs::symlink_metadata(&link).is_err() {
+            std::os::unix::fs::symlink(program.path(), &link).map_err(failed)?;
         }
     }
     Ok(links)

@@ -76,6 +76,7 @@ pub(crate) fn settings(host: &Host, sandbox: &dyn Sandbox) -> Result<PipSettings
             env: env.clone(),
             readable,
             writable: vec![],
+            hidden: Vec::new(),
             network: Network::Loopback,
             limits: Limits {
                 wall: Duration::from_secs(60),

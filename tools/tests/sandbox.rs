@@ -34,6 +34,7 @@ fn shell(script: &str, directory: &Path) -> Request {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
         readable: vec![],
         writable: vec![directory.to_path_buf()],
+        hidden: Vec::new(),
         network: Network::Loopback,
         limits: limits(),
     }

@@ -113,6 +113,7 @@ impl External {
             env,
             readable,
             writable: vec![copy, scratch, output, sockets.path().to_path_buf()],
+            hidden: Vec::new(),
             network: Network::Loopback,
             limits: Limits { wall: time, cpu: time, ..context.limits },
         };

@@ -290,6 +290,8 @@ fn a_shell_has_the_environment_of_the_command_or_no_interpreter() {
     let script = serde_json::json!([{ "calls": [
         bash("pytest -q tests/test_numbers.py::test_double"),
         bash("ls calc; command -v python python3 pytest pip || echo none of these"),
+        // Nor by its path, nor as a copy.
+        bash("cp /usr/bin/python3 here; ./here -c 'print(6 * 7)'; /usr/bin/python3 -c 'print(6 * 7)'; echo tried"),
         bash(&format!("cat > tests/concise.py <<'E'\n{GIST_OF_SMALL}E")),
         call("submit", serde_json::json!({})),
     ] }]);
@@ -317,6 +319,9 @@ fn a_shell_has_the_environment_of_the_command_or_no_interpreter() {
             "{scaffold}: {trajectory}"
         );
         assert_eq!(trajectory.contains("none of these\\\\n"), none, "{scaffold}");
+        assert!(trajectory.contains("tried\\\\n"), "{scaffold}: {trajectory}");
+        let has_python = Path::new("/usr/bin/python3").exists() && !none;
+        assert_eq!(trajectory.contains("42\\\\n"), has_python, "{scaffold}: {trajectory}");
         assert!(trajectory.contains("numbers.py"), "{scaffold}");
     }
 }

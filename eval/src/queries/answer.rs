@@ -283,6 +283,7 @@ impl QueryBed<'_> {
                 env,
                 readable,
                 writable: vec![scratch.clone()],
+                hidden: Vec::new(),
                 network: Network::Loopback,
                 limits: self.limits,
             };

@@ -120,6 +120,7 @@ impl Environment {
             env: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
             readable: self.readable.clone(),
             writable: Vec::new(),
+            hidden: Vec::new(),
             network: Network::Loopback,
             limits: crate::sandbox::Limits { output: 64 << 20, ..limits() },
         };

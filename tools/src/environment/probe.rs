@@ -71,6 +71,7 @@ pub(crate) fn probe(python: &Path, sandbox: &dyn Sandbox) -> Result<Probe, Envir
         env: BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]),
         readable: link_chain(python),
         writable: vec![],
+        hidden: Vec::new(),
         network: Network::Loopback,
         limits: limits(),
     };

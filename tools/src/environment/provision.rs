@@ -445,6 +445,7 @@ impl Provisioning<'_> {
             env,
             readable,
             writable: vec![self.into.to_path_buf(), self.scratch.to_path_buf()],
+            hidden: Vec::new(),
             network: Network::Host,
             limits: Limits {
                 wall: Duration::from_secs(3600),

@@ -231,6 +231,7 @@ fn request(spec: &RunSpec<'_>, launcher: &Path) -> Request {
         env: variables(spec),
         readable,
         writable: vec![spec.directory.to_path_buf(), spec.scratch.to_path_buf()],
+        hidden: Vec::new(),
         network: Network::Loopback,
         limits: spec.limits,
     }

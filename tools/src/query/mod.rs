@@ -186,6 +186,7 @@ impl QueryWork {
             env,
             readable,
             writable,
+            hidden: Vec::new(),
             network: Network::Loopback,
             limits: run.limits,
         }

@@ -281,6 +281,7 @@ impl<'a> Git<'a> {
             env,
             readable,
             writable: vec![self.scratch.to_path_buf()],
+            hidden: Vec::new(),
             network,
             limits,
         })?)

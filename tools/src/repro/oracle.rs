@@ -262,6 +262,7 @@ impl Oracle {
             ]),
             readable,
             writable: vec![directory.clone()],
+            hidden: Vec::new(),
             network: Network::Loopback,
             limits: session.limits(),
         };

@@ -14,7 +14,7 @@ use std::{
 use super::{
     Network, Request,
     supervise::{Boxed, FIRST_EXTRA, LAST_TEXT, MOST_EXTRAS, STATUS},
-    view::{KERNEL, MEMORY_FILES, SandboxView, Seen, USER, memory_bytes},
+    view::{KERNEL, MEMORY_FILES, NOTHING, SandboxView, Seen, USER, memory_bytes},
 };
 
 /// The last file that bubblewrap makes; while it does, all directories in memory are there.
@@ -62,6 +62,7 @@ pub(super) fn arguments(
                 let file = number(in_memory(text.as_bytes())?)?;
                 words.paths("--ro-bind-data", Path::new(&file), place);
             }
+            Seen::Hidden => words.paths("--ro-bind", Path::new(NOTHING), place),
             Seen::Memory => {
                 words.add(&["--perms", "1777", "--size", &size, "--tmpfs"]);
                 words.path(place);

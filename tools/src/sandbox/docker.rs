@@ -150,6 +150,7 @@ impl DockerSandbox {
             env: BTreeMap::new(),
             readable: vec![],
             writable: vec![place],
+            hidden: Vec::new(),
             network: Network::Loopback,
             limits: Limits {
                 wall: Duration::from_secs(60),

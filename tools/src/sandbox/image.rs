@@ -152,7 +152,7 @@ fn append_view(
                 header.set_size(0);
                 archive.append_data(&mut header, inside, io::empty())?;
             }
-            Seen::ReadOnly | Seen::Writable => {}
+            Seen::ReadOnly | Seen::Writable | Seen::Hidden => {}
         }
     }
     Ok(())

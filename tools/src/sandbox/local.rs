@@ -221,6 +221,7 @@ fn try_out(walls: &Walls) -> Result<bool, SandboxError> {
         env: BTreeMap::new(),
         readable: vec![],
         writable: vec![],
+        hidden: Vec::new(),
         network: Network::Loopback,
         limits: Limits {
             wall: Duration::from_secs(30),

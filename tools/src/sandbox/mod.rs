@@ -64,6 +64,8 @@ pub struct Request {
     pub readable: Vec<PathBuf>,
     /// The writable paths.
     pub writable: Vec<PathBuf>,
+    /// Files of the system that the program can neither read nor execute. A container of a given image ignores them.
+    pub hidden: Vec<PathBuf>,
     /// The network of the program.
     pub network: Network,
     /// When it is stopped.

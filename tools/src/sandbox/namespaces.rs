@@ -16,7 +16,7 @@ use std::{
 
 use super::{
     Network, Request, landlock,
-    view::{KERNEL, MEMORY_FILES, SandboxView, Seen, USER, memory_bytes},
+    view::{KERNEL, MEMORY_FILES, NOTHING, SandboxView, Seen, USER, memory_bytes},
 };
 
 /// Everything that makes the walls of one request.
@@ -358,6 +358,12 @@ impl Steps {
                 let (from, at) = (below(OLD, &real)?, below(NEW, place)?);
                 self.all.push(Step::Bind { from, at, attributes });
                 self.shown.push(place.to_path_buf());
+            }
+            Seen::Hidden => {
+                let attributes =
+                    libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV | libc::MOUNT_ATTR_RDONLY;
+                let (from, at) = (below(OLD, Path::new(NOTHING))?, below(NEW, place)?);
+                self.all.push(Step::Bind { from, at, attributes });
             }
             Seen::Link(target) => {
                 self.parents(place)?;

@@ -23,6 +23,8 @@ pub(super) enum Seen {
     Text(String),
     /// An empty directory in memory.
     Memory,
+    /// A file that can neither be read nor executed.
+    Hidden,
 }
 
 /// The visible files, by place.
@@ -31,6 +33,9 @@ pub(super) type SandboxView = BTreeMap<PathBuf, Seen>;
 /// Directories in memory. Each may be filled with so many bytes and so many files.
 const MEMORY: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
 pub(super) const MEMORY_FILES: u64 = 65_536;
+
+/// The file in the place of a hidden one.
+pub(super) const NOTHING: &str = "/dev/null";
 
 /// The entries of `/proc` that change the machine.
 pub(super) const KERNEL: [&str; 6] = ["acpi", "bus", "fs", "irq", "sys", "sysrq-trigger"];
@@ -74,6 +79,13 @@ pub(super) fn view(request: &Request) -> io::Result<SandboxView> {
     }
     for (path, seen) in readable(&request.readable, &view) {
         view.insert(path, seen);
+    }
+    for path in request.hidden.iter().filter_map(|path| path.canonicalize().ok()) {
+        let is_shown =
+            |(above, seen): (&PathBuf, &Seen)| *seen == Seen::ReadOnly && path.starts_with(above);
+        if path.is_file() && view.iter().any(is_shown) {
+            view.insert(path, Seen::Hidden);
+        }
     }
     for path in &request.writable {
         // What a program left in a place where it could write must not choose what is opened here.

@@ -150,6 +150,7 @@ impl Attack {
                 self.python.parent().unwrap().parent().unwrap().to_path_buf(),
             ],
             writable: vec![self.directory()],
+            hidden: Vec::new(),
             network: Network::Loopback,
             limits: limits(),
         }

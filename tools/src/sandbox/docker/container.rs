@@ -10,7 +10,7 @@ use super::{
     super::{
         Network, Request,
         image::user,
-        view::{MEMORY_FILES, SandboxView, Seen, memory_bytes},
+        view::{MEMORY_FILES, NOTHING, SandboxView, Seen, memory_bytes},
     },
     Engine, LABEL,
 };
@@ -64,6 +64,14 @@ impl Engine {
                 Seen::Memory => {
                     in_memory.insert(text(place), memory.clone());
                 }
+                Seen::Hidden if self.options.image.is_some() => {}
+                Seen::Hidden => mounts.push(Mount {
+                    source: Some(NOTHING.to_owned()),
+                    target: Some(text(place)),
+                    typ: Some(MountType::BIND),
+                    read_only: Some(true),
+                    ..Mount::default()
+                }),
                 Seen::Link(_) | Seen::Text(_) => {}
             }
         }

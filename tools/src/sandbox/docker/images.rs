@@ -125,6 +125,7 @@ fn looking(readable: &[PathBuf]) -> Request {
         env: variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         readable: readable.to_vec(),
         writable: vec![],
+        hidden: Vec::new(),
         network: Network::Loopback,
         limits: Limits {
             wall: Duration::from_secs(600),
