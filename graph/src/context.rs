@@ -69,11 +69,15 @@ const CLASS_TOKENS: usize = 500;
 /// Names of modules of one directory that are listed, and names of methods in one line.
 const NAMES: usize = 12;
 
+/// Tokens of a block's heading and of the empty line below it, at most.
+const HEADING: usize = 8;
+
 /// The four blocks: README, summaries of the first modules, core classes, the other modules by directory.
 /// `readme` is its text, `summaries` replaces those made from docstrings.
 ///
 /// Of the budget the summaries may take a third, the classes three fifths of what these leave, the other
-/// modules the rest; a quarter is held back for the README, which gets all that is left in the end.
+/// modules the rest; a quarter is held back for the README, which gets all that is left in the end. Where not all of
+/// a block fits, the last of its entries are lines.
 pub fn context(
     graph: &Graph,
     ranking: &Ranking,
@@ -86,22 +90,23 @@ pub fn context(
     let held = cost_of(readme).min(options.budget / 4);
     budget.limit = budget.limit.saturating_sub(held);
     let first = ranking.modules.iter().take(options.modules);
-    let described: Vec<String> = first
-        .map(|module| {
-            let path = &graph.module(module.id).path;
-            match summaries.get(path) {
-                Some(summary) => format!("{path}: {summary}"),
-                None => summary(graph, module.id, texts),
+    let described = first.map(|module| {
+        let path = &graph.module(module.id).path;
+        match summaries.get(path) {
+            Some(summary) => ContextEntry::line(format!("{path}: {summary}")),
+            None => {
+                let whole = summary(graph, module.id, texts);
+                ContextEntry { line: whole.lines().next().unwrap_or_default().to_owned(), whole }
             }
-        })
-        .collect();
+        }
+    });
     let share = budget.tokens_left() / 3;
-    budget.block("Modules", "module summaries", described, share);
+    budget.block("Modules", "module summaries", fill(described.collect(), share), share);
     let classes = ranking.classes.iter().take(options.classes).map(|class| {
         class_entry(graph, class.id, &texts.of(&graph.module(graph.entity(class.id).module).path))
     });
     let share = budget.tokens_left() * 3 / 5;
-    budget.block("Core classes", "core classes", classes.collect::<Vec<_>>(), share);
+    budget.block("Core classes", "core classes", fill(classes.collect(), share), share);
     let others = directories(graph, ranking.modules.iter().skip(options.modules));
     budget.block("Other modules", "directories", others, usize::MAX);
     budget.limit = options.budget;
@@ -109,15 +114,45 @@ pub fn context(
     budget.finish()
 }
 
+/// An entry of a block: a module or a class.
+struct ContextEntry {
+    whole: String,
+    /// The form for a block that is full.
+    line: String,
+}
+
+impl ContextEntry {
+    fn line(line: String) -> Self {
+        Self { whole: line.clone(), line }
+    }
+}
+
+/// Returns each entry whole, in their order, as long as there is room for those and for the lines of the others.
+fn fill(entries: Vec<ContextEntry>, room: usize) -> Vec<String> {
+    let lines: usize = entries.iter().map(|entry| cost_of(&entry.line) + 1).sum();
+    let mut left = room.saturating_sub(HEADING + lines);
+    let chosen = entries.into_iter().map(|ContextEntry { whole, line }| {
+        let more = cost_of(&whole).saturating_sub(cost_of(&line));
+        if more > left {
+            return line;
+        }
+        left -= more;
+        whole
+    });
+    chosen.collect()
+}
+
 /// A class in the form that its size allows: whole, with the heads of its methods, or with their names.
-fn class_entry(graph: &Graph, id: EntityId, text: &str) -> String {
+fn class_entry(graph: &Graph, id: EntityId, text: &str) -> ContextEntry {
     let entity = graph.entity(id);
     let path = &graph.module(entity.module).path;
     let code = NumberedFile::of(text);
     let passage = Passage::of(text, &[(entity.line, entity.end_line)], CLASS_LINES);
     let lines = code.numbered(&passage.spans, &passage.cuts);
+    let (first, last) = (entity.line, entity.end_line);
+    let line = format!("{} ({path}, lines {first} to {last})", signature(graph, id, text));
     if count_tokens(&lines) <= CLASS_TOKENS {
-        return format!("{path}:\n{lines}");
+        return ContextEntry { whole: format!("{path}:\n{lines}"), line };
     }
     let mut names: Vec<&str> = Vec::new();
     for method in graph.children(id).filter(|&inner| graph.is_method(inner)) {
@@ -128,9 +163,8 @@ fn class_entry(graph: &Graph, id: EntityId, text: &str) -> String {
     }
     // Line by line, so that a small budget cuts between names.
     let names: Vec<String> = names.chunks(NAMES).map(|line| line.join(", ")).collect();
-    let (signature, names) = (signature(graph, id, text), names.join(",\n    "));
-    let (first, last) = (entity.line, entity.end_line);
-    format!("{signature} ({path}, lines {first} to {last})\n  methods: {names}\n")
+    let names = names.join(",\n    ");
+    ContextEntry { whole: format!("{line}\n  methods: {names}\n"), line }
 }
 
 /// Modules by directory, both by importance; of many the first are named and the others counted.
@@ -400,7 +434,7 @@ mod tests {
         for budget in [0, 1, 50, 100, 500, 2_000] {
             check(budget);
         }
-        let [small, _] = check(500);
+        let [small, _] = check(200);
         assert!(small.text.contains("left out") && !small.omitted.is_empty(), "{}", small.text);
         let [large, _] = check(50_000);
         assert!(large.omitted.is_empty(), "{:?}", large.omitted);
@@ -412,10 +446,14 @@ mod tests {
     /// The first class that does not fit used to end the block.
     #[test]
     fn core_classes_too_large_are_shown_by_their_heads() {
-        let [made, _] = check(1_500);
-        let head = "class Core (core.py, lines 2 to 402)\n  methods: method_0, method_1, ";
-        assert!(made.text.contains(head), "{}", made.text);
-        assert!(made.text.starts_with("# README\nRead me.\n"), "{}", made.text);
+        for (budget, form) in [(1_500, "\n\n"), (4_000, "\n  methods: method_0, method_1, ")] {
+            let [made, _] = check(budget);
+            let head = format!("class Core (core.py, lines 2 to 402){form}");
+            assert!(made.text.contains(&head), "{}", made.text);
+            assert!(made.text.starts_with("# README\nRead me.\n"), "{}", made.text);
+            // Each module has a line, if not more.
+            assert!(!made.text.contains("module summaries"), "{}", made.text);
+        }
     }
 
     #[test]
