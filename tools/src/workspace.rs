@@ -216,11 +216,7 @@ impl Workspace {
     ///
     /// # Errors
     /// As for [`copy`](Self::copy).
-    pub(crate) fn copy_to(
-        &self,
-        repository: &Repository,
-        into: &Path,
-    ) -> Result<(), WorkspaceError> {
+    pub fn copy_to(&self, repository: &Repository, into: &Path) -> Result<(), WorkspaceError> {
         fs::create_dir(into)
             .map_err(|source| WorkspaceError::Create { path: into.to_path_buf(), source })?;
         let copied = repository.snapshot();

@@ -214,6 +214,50 @@ fn every_bad_answer_has_a_class_of_its_own() {
     }
 }
 
+/// Completions of one function, enough of them that runs are forked, with and without a conftest that loads its module
+/// before a process waits: a fork would have the original then.
+#[test]
+fn a_module_that_a_conftest_loads_is_the_completion() {
+    let Some(python) = python() else { return };
+    for conftest in ["", "#- tests/conftest.py\nimport pkg.words\n"] {
+        let user = User::new();
+        user.repository("repo", &format!("{PACKAGE}{conftest}"));
+        let build = ["-q", "repoexec", "build", "repo", "-o", "built", "--python", &python];
+        let ran = user.gistify(&build);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let answers: Vec<(String, &str)> = (0..8)
+            .map(|at| match at % 2 {
+                0 => (format!("    return text.upper() if {at} >= 0 else text"), "passed"),
+                _ => (format!("    return text * {at}"), "failed"),
+            })
+            .collect();
+        let given: Vec<(&str, &str)> =
+            answers.iter().map(|(answer, _)| ("shout", answer.as_str())).collect();
+        generations(&user, "g.jsonl", &given);
+        let ran = user.gistify(&[
+            "-q",
+            "repoexec",
+            "eval",
+            "built/problems.jsonl",
+            "g.jsonl",
+            "-o",
+            "v.jsonl",
+            "--python",
+            &python,
+        ]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let verdicts = rows(&user, "v.jsonl");
+        let classes: Vec<&str> =
+            verdicts.iter().map(|one| one["class"].as_str().unwrap()).collect();
+        let expected: Vec<&str> = answers.iter().map(|(_, class)| *class).collect();
+        assert_eq!(classes, expected, "{conftest:?}");
+        assert_eq!(verdicts[1]["error"], json!("AssertionError"));
+        let log = verdicts[1]["log"].as_str().unwrap();
+        assert!(log.contains("File \"tests/test_words.py\", line"), "{log}");
+        assert!(user.leftovers().is_empty(), "{:?}", user.leftovers());
+    }
+}
+
 /// A model that answers wrongly first, then as the log says.
 const LEARNING: &str = "\
 import json, sys

@@ -132,7 +132,7 @@ pub fn run_completion(
             return Err(EvalError::Interrupted);
         }
         let tampered = contents(&paths) != before;
-        Ok(judged(&execution, &tests.cases, tampered))
+        Ok(judged(&execution, &tests.cases, &directory, tampered))
     })();
     bed.workspace.discard(&directory);
     bed.workspace.discard(&scratch);
@@ -168,7 +168,7 @@ fn place(directory: &Path, problem: &CompletionProblem, function: &str) -> Resul
 
 /// Bounds of a completion's run: ten times what the original took and ten seconds, within the settings' bounds; those
 /// alone where it is not known yet.
-fn limits(most: Limits, seconds: f64) -> Limits {
+pub(super) fn limits(most: Limits, seconds: f64) -> Limits {
     if seconds <= 0.0 {
         return most;
     }
@@ -176,16 +176,22 @@ fn limits(most: Limits, seconds: f64) -> Limits {
     Limits { wall, cpu: most.cpu.min(wall), ..most }
 }
 
-fn contents(paths: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
+pub(super) fn contents(paths: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
     paths.iter().map(|path| fs::read(path).ok()).collect()
 }
 
-/// The class of a run, by its record.
-fn judged(execution: &Execution, cases: &[String], tampered: bool) -> CompletionRun {
+/// The class of a run, by its record. Paths in its log are those within the run's directory.
+pub(super) fn judged(
+    execution: &Execution,
+    cases: &[String],
+    directory: &Path,
+    tampered: bool,
+) -> CompletionRun {
+    let directory = format!("{}/", directory.display());
     let run = |class, error: Option<String>, log: String| CompletionRun {
         class,
         error,
-        log: bounded(&log),
+        log: bounded(&log.replace(&directory, "")),
         seconds: execution.wall.as_secs_f64(),
     };
     if tampered {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! problem -> answer -> completion_run -> existing_tests -> generated_tests
-//! completion_run -> { estimate, similarity } -> scoring -> scores
+//! completion_run -> { estimate, similarity, forked_runs } -> scoring -> scores
 //! ```
 //!
 //! Nothing here talks to a model.
@@ -15,6 +15,7 @@ mod completion_run;
 mod estimate;
 mod existing_tests;
 mod figures;
+mod forked_runs;
 mod generated_tests;
 mod leakage;
 mod problem;

@@ -1,6 +1,7 @@
 //! Verdicts on generations: each answer is cut, put in its place, run and compared with the solution.
 //!
-//! Runs are shared out among workers; equal functions of a problem are run once. The verdicts come in the order of the
+//! Runs are shared out among workers, those of one problem together; equal functions of a problem are run once. Where a
+//! problem has several runs they are made by fork of a process that waits, as far as that gives what cold runs do. The verdicts come in the order of the
 //! generations, whatever finished first.
 
 use std::{
@@ -16,6 +17,7 @@ use super::{
     code_bleu::code_bleu,
     completion_run::{CompletionBed, CompletionRun, run_completion},
     estimate::{Invocable, body_of},
+    forked_runs::{FORKED, ForkedRuns},
     problem::CompletionProblem,
     sample::{Generation, SAMPLE_VERSION, SampleClass, SampleVerdict, Similarity},
     similarity::{bleu, edit_similarity},
@@ -126,44 +128,71 @@ fn settled(
     }
 }
 
+/// Runs that one worker makes one after the other.
+const TOGETHER: usize = 20;
+
+/// The runs of each problem, in parts, in the order of the problems' repositories and first runs.
+fn turns(runs: &[(&CompletionProblem, String)]) -> Vec<Vec<usize>> {
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    let mut of_problem: BTreeMap<(&str, usize), Vec<usize>> = BTreeMap::new();
+    for (at, (problem, _)) in runs.iter().enumerate() {
+        let first = *first.entry(problem.id.as_str()).or_insert(at);
+        of_problem.entry((&problem.source.repository, first)).or_default().push(at);
+    }
+    of_problem.values().flat_map(|all| all.chunks(TOGETHER).map(<[usize]>::to_vec)).collect()
+}
+
 fn run_all(
     spec: &ScoringSpec<'_>,
     runs: &[(&CompletionProblem, String)],
 ) -> Result<Vec<CompletionRun>, EvalError> {
     let results: Vec<Mutex<Option<CompletionRun>>> =
         runs.iter().map(|_| Mutex::new(None)).collect();
+    let turns = turns(runs);
     let (next, done, stopped) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        for _ in 0..spec.workers.clamp(1, runs.len().max(1)) {
+        for _ in 0..spec.workers.clamp(1, turns.len().max(1)) {
             scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((problem, function)) = runs.get(at) else { return };
-                    if stopped.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    let run = match spec.beds.get(&problem.source.repository) {
-                        Some(bed) => run_completion(bed, problem, function),
-                        None => Err(EvalError::Problem {
-                            problem: problem.id.clone(),
-                            reason: "its repository is not there".to_owned(),
-                        }),
-                    };
-                    let run = match run {
-                        Ok(run) => run,
-                        Err(EvalError::Interrupted) => {
-                            stopped.store(true, Ordering::Relaxed);
+                let mut forked = ForkedRuns::default();
+                while let Some(turn) = turns.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    for &at in turn {
+                        let (problem, function) = &runs[at];
+                        if stopped.load(Ordering::Relaxed) {
                             return;
                         }
-                        Err(error) => CompletionRun {
-                            class: SampleClass::Unscored,
-                            error: None,
-                            log: error.to_string(),
-                            seconds: 0.0,
-                        },
-                    };
-                    *results[at].lock().expect("no worker panics") = Some(run);
-                    (spec.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, runs.len());
+                        let run = match spec.beds.get(&problem.source.repository) {
+                            Some(bed) => {
+                                let by_fork = match turn.len() < FORKED {
+                                    true => Ok(None),
+                                    false => forked.run(bed, problem, function),
+                                };
+                                match by_fork {
+                                    Ok(Some(run)) => Ok(run),
+                                    Ok(None) => run_completion(bed, problem, function),
+                                    Err(error) => Err(error),
+                                }
+                            }
+                            None => Err(EvalError::Problem {
+                                problem: problem.id.clone(),
+                                reason: "its repository is not there".to_owned(),
+                            }),
+                        };
+                        let run = match run {
+                            Ok(run) => run,
+                            Err(EvalError::Interrupted) => {
+                                stopped.store(true, Ordering::Relaxed);
+                                return;
+                            }
+                            Err(error) => CompletionRun {
+                                class: SampleClass::Unscored,
+                                error: None,
+                                log: error.to_string(),
+                                seconds: 0.0,
+                            },
+                        };
+                        *results[at].lock().expect("no worker panics") = Some(run);
+                        (spec.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, runs.len());
+                    }
                 }
             });
         }
