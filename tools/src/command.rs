@@ -94,6 +94,32 @@ impl Command {
         Command::from_words(words)
     }
 
+    /// Parses a command line that may be `python -c CODE`: then the command runs a script of this name, and the code is
+    /// returned beside it.
+    ///
+    /// # Errors
+    /// [`CommandError`] names the missing part.
+    pub(crate) fn with_inline(
+        text: &str,
+        script: &str,
+    ) -> Result<(Command, Option<String>), CommandError> {
+        match Command::parse(text) {
+            Err(CommandError::Inline) => {}
+            parsed => return parsed.map(|command| (command, None)),
+        }
+        let mut words = shlex::split(text).unwrap_or_default();
+        // The parser has read up to this option, so none before it is another program's.
+        let at = words.iter().position(|word| word.starts_with("-c"));
+        let at = at.ok_or(CommandError::Inline)?;
+        let code = match &words[at][2..] {
+            "" if at + 1 < words.len() => words.remove(at + 1),
+            "" => return Err(CommandError::NoProgram(text.trim().to_owned())),
+            code => code.to_owned(),
+        };
+        script.clone_into(&mut words[at]);
+        Command::from_words(words).map(|command| (command, Some(code)))
+    }
+
     /// Parses words that are already split, such as a process's arguments.
     ///
     /// # Errors

@@ -42,6 +42,9 @@ pub use forks::Forks;
 use forks::{MadeRun, PROBE_LOG};
 pub use gist::GistRun;
 
+/// The file that has the code of a `python -c` that is traced, in the copy that the command runs in.
+const INLINE_SCRIPT: &str = "gistify_inline.py";
+
 /// A copy of the repository that gists take their places in, and which of its files they replace.
 #[derive(Debug)]
 pub(crate) struct Pristine {
@@ -401,29 +404,33 @@ impl Session {
         (self.workspace, forks)
     }
 
-    /// Traces another command on the original; the session keeps nothing of it.
+    /// Traces another command on the original, which may be `python -c CODE`; the session keeps nothing of it.
     ///
     /// # Errors
     /// The command cannot be run.
-    pub fn trace_of(
-        &mut self,
-        command: &Command,
-    ) -> Result<(Arc<Execution>, Arc<Trace>), ToolError> {
+    pub fn trace_of(&mut self, text: &str) -> Result<(Arc<Execution>, Arc<Trace>), ToolError> {
+        let (command, code) = Command::with_inline(text, INLINE_SCRIPT)
+            .map_err(|error| Problem::BadArguments.because(error))?;
         if command.to_string() == self.command.to_string() {
             return self.traced();
         }
         let directory = self.workspace.copy(&self.repository)?;
         let scratch = self.workspace.directory("trace")?;
-        let spec = self.spec(&self.environment, command, &directory, &scratch);
+        if let Some(code) = code {
+            let written = std::fs::write(directory.join(INLINE_SCRIPT), code);
+            written.map_err(|error| ToolError::Fatal(format!("write {INLINE_SCRIPT}: {error}")))?;
+        }
+        let spec = self.spec(&self.environment, &command, &directory, &scratch);
         let options = TraceOptions { patience: self.patience, ..TraceOptions::default() };
         let run = trace_with(&spec, Observer::default(), options);
         self.workspace.discard(&directory);
         self.workspace.discard(&scratch);
-        let (execution, trace) =
-            run.map_err(|error| match Unusable::of_error(&error, command) {
+        let (execution, mut trace) =
+            run.map_err(|error| match Unusable::of_error(&error, &command) {
                 Some(unusable) => Problem::Failed.because(unusable),
                 None => ToolError::from(error),
             })?;
+        trace.files.retain(|file| file.path != INLINE_SCRIPT);
         if execution.status == Status::Interrupted {
             return Err(ToolError::Fatal("the traced run was interrupted".to_owned()));
         }

@@ -40,6 +40,7 @@ mod schemas;
 #[allow(dead_code, reason = "some of what it does is for other tests")]
 mod server;
 mod sharing;
+mod tool_replies;
 mod units;
 mod versions;
 mod whole;

@@ -80,6 +80,23 @@ fn joins_commands() {
 }
 
 #[test]
+fn code_of_an_inline_command_comes_apart() {
+    for (text, command, code) in [
+        (
+            "A=1 python -W error -c 'import a; a.f()' -c x",
+            "A=1 python -W error s.py -c x",
+            "import a; a.f()",
+        ),
+        ("python3 -cpass", "python s.py", "pass"),
+    ] {
+        let (found, inline) = Command::with_inline(text, "s.py").unwrap();
+        assert_eq!((found.to_string().as_str(), inline.as_deref()), (command, Some(code)));
+    }
+    assert_eq!(Command::with_inline("pytest a.py", "s.py").unwrap().1, None);
+    assert!(Command::with_inline("python -c", "s.py").is_err());
+}
+
+#[test]
 fn names_one_test_in_the_place_of_others() {
     for (text, expected) in [
         ("pytest -q t/a.py t/b.py -k 'not x'", "pytest -q -k 'not x' t/c.py::f"),

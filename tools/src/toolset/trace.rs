@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::{execute::ranges, outcomes::Outcomes};
 use crate::{
-    command::Command,
     session::Session,
     tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
 };
@@ -84,9 +83,7 @@ impl Tool for TraceTool {
             let (execution, trace) = session.traced()?;
             return Reply::of(&report(&graph, &trace, Outcomes::of(&execution), &asked)?);
         }
-        let command =
-            Command::parse(&asked.command).map_err(|error| Problem::BadArguments.because(error))?;
-        let (execution, trace) = session.trace_of(&command)?;
+        let (execution, trace) = session.trace_of(&asked.command)?;
         Reply::of(&report(&graph, &trace, Outcomes::of(&execution), &asked)?)
     }
 }
