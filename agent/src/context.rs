@@ -16,7 +16,7 @@ use crate::{
     model::{ModelError, ToolSpec, tokens},
     prompt::{PromptError, Prompts},
     ranking::SimilarityMeasure,
-    selection::{fitting, text},
+    selection::{fitting, text, whole},
 };
 
 /// The conversation.
@@ -126,7 +126,10 @@ impl Context {
     ) -> Result<String, ModelError> {
         self.calls = self.calls.saturating_sub(1);
         if !self.selects() {
-            return Ok(text(&reply.value));
+            return Ok(text(&match self.settings.whole {
+                true => whole(reply),
+                false => reply.value.clone(),
+            }));
         }
         let question = format!("{} {} {} {call}", self.topic, self.question, self.asked.join(" "));
         self.asked.extend(call.as_object().into_iter().flatten().map(|(_, value)| text(value)));

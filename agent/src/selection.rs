@@ -31,13 +31,7 @@ pub async fn fitting(
     question: &str,
     ranking: &mut SimilarityMeasure,
 ) -> Result<Option<String>, ModelError> {
-    let mut value = reply.value.clone();
-    if let (Some(whole), Value::Object(fields)) = (&reply.whole, &mut value) {
-        // The tool's own bound cut it blindly.
-        fields.insert("text".to_owned(), whole.as_str().into());
-        fields.insert("left_out".to_owned(), 0.into());
-        fields.remove("next");
-    }
+    let mut value = whole(reply);
     let all = text(&value);
     if count_tokens(&all) <= room {
         return Ok(Some(all));
@@ -56,6 +50,17 @@ pub async fn fitting(
         value["left_out"] = (before + hidden as u64).into();
     }
     Ok(shorten(value, room))
+}
+
+/// A reply with all of its text, where the tool's own bound cut it blindly.
+pub fn whole(reply: &Reply) -> Value {
+    let mut value = reply.value.clone();
+    if let (Some(whole), Value::Object(fields)) = (&reply.whole, &mut value) {
+        fields.insert("text".to_owned(), whole.as_str().into());
+        fields.insert("left_out".to_owned(), 0.into());
+        fields.remove("next");
+    }
+    value
 }
 
 /// A reply as it stands.

@@ -129,6 +129,8 @@ pub enum AnswerForm {
 #[expect(missing_docs, reason = "configs/default.toml explains each key")]
 pub struct ContextSettings {
     pub turn_tokens: usize,
+    #[serde(default)]
+    pub whole: bool,
     pub window_tokens: usize,
     pub keep_steps: usize,
     pub ranking: RankedBy,

@@ -253,6 +253,8 @@ fn selection_cuts_long_replies_and_its_ablation_does_not() {
         let content = view["content"].as_str().unwrap();
         let is_cut = content.contains("bytes left out") || content.contains("lines left out");
         assert_eq!(is_cut, cut, "{scaffold}: {content}");
+        // The tool's own bound is no selection, and the ablation loses nothing to it.
+        assert_eq!(content.contains(r#""left_out":0"#), !cut, "{scaffold}: {content}");
     }
 }
 
