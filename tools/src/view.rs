@@ -7,8 +7,8 @@
 use std::{collections::BTreeMap, fs::File, io::Read, path::Path};
 
 use graph::{
-    EntityKind, Graph, Level, NumberedFile, Passage, Queries, Statement, Texts, TreeNode,
-    module_tree, numbered, open_beneath, statement, with_number,
+    EntityKind, Graph, NumberedFile, Passage, Queries, Statement, Texts, module_tree, numbered,
+    open_beneath, statement, with_number,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -214,11 +214,7 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<PassageView, 
             false => plain(file, target).map_err(|error| Problem::Failed.because(error))?,
         };
         if asked.outline {
-            let lines = graph::outline(&text).into_iter().map(|item| {
-                let indent = "  ".repeat(item.depth as usize);
-                format!("{}-{}: {indent}{}", item.line, item.end_line, item.signature)
-            });
-            return Ok(bounded(target, lines));
+            return Ok(outline(target, &text, (1, u32::MAX)));
         }
         return numbered_lines(target, &text, asked);
     }
@@ -234,10 +230,7 @@ fn view(graph: &Graph, texts: &Texts, asked: &Arguments) -> Result<PassageView, 
     let path = &graph.module(entity.module).path;
     let text = texts.of(path);
     if asked.outline && matches!(entity.kind, EntityKind::Class | EntityKind::Module) {
-        let tree = module_tree(graph, entity.module, &text);
-        let mut lines = Vec::new();
-        outline(&tree, 0, (entity.line, entity.end_line), &mut lines);
-        return Ok(bounded(path, lines));
+        return Ok(outline(path, &text, (entity.line, entity.end_line)));
     }
     if entity.kind == EntityKind::Module {
         return numbered_lines(path, &text, asked);
@@ -301,14 +294,14 @@ fn unknown(graph: &Graph, target: &str, error: &RelateError) -> String {
 }
 
 /// The file or directory that a path names, if it is below the root and not reached over a link out.
-fn inside(root: &Path, target: &str) -> Option<File> {
+pub(crate) fn inside(root: &Path, target: &str) -> Option<File> {
     let file = open_beneath(root, Path::new(target)).ok()?;
     let metadata = file.metadata().ok()?;
     let shown = metadata.is_dir() || metadata.is_file() && metadata.len() <= LARGEST;
     shown.then_some(file)
 }
 
-fn plain(file: File, target: &str) -> Result<String, String> {
+pub(crate) fn plain(file: File, target: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
     file.take(LARGEST)
         .read_to_end(&mut bytes)
@@ -332,18 +325,16 @@ fn directory(graph: &Graph, texts: &Texts, under: &str) -> Vec<String> {
         .collect()
 }
 
-fn outline(node: &TreeNode, depth: usize, within: (u32, u32), lines: &mut Vec<String>) {
-    for child in &node.children {
-        let (first, last) = child.lines;
-        let shown = first >= within.0 && last <= within.1;
-        if shown {
-            let indent = "  ".repeat(depth);
-            lines.push(format!("{first}-{last}: {indent}{}", child.signature));
-        }
-        if child.level != Level::Function || shown {
-            outline(child, depth + usize::from(shown), within, lines);
-        }
-    }
+/// The contents of a file within some lines.
+fn outline(path: &str, text: &str, (first, last): (u32, u32)) -> PassageView {
+    let mut lines = graph::contents(text);
+    lines.retain(|line| line.line >= first && line.end_line <= last);
+    let least = lines.iter().map(|line| line.depth).min().unwrap_or(0);
+    let shown = lines.iter().map(|line| {
+        let indent = "  ".repeat((line.depth - least) as usize);
+        format!("{}-{}: {indent}{}", line.line, line.end_line, line.text)
+    });
+    bounded(path, shown)
 }
 
 /// Lines of a file with their numbers, as many as one answer may have.
@@ -394,6 +385,8 @@ mod tests {
         fs::create_dir(&root).unwrap();
         fs::write(outer.path().join("secret.txt"), "secret").unwrap();
         let text = "'''Doc.'''\nclass A:\n    def f(self):\n        return 1\n";
+        let marked = "LIMIT = 3\nclass B:\n    x = 1\n    @property\n    def f(\n        self,  # it\n    ): pass\n";
+        fs::write(root.join("b.py"), marked).unwrap();
         fs::write(root.join("a.py"), text).unwrap();
         fs::write(root.join("notes.txt"), "hello\n").unwrap();
         fs::write(root.join("gist.py"), "def made(): pass\n").unwrap();
@@ -416,11 +409,14 @@ mod tests {
 
     #[test]
     fn parts_are_shown() {
-        check("", false, "a.py (4 lines)  # Doc.\n");
+        check("", false, "a.py (4 lines)  # Doc.\nb.py (7 lines)\n");
         check("notes.txt", false, "1 hello\n");
         check("a.py", true, "2-4: class A\n3-4:   def f(self)\n");
         check("A.f", false, "2 class A:\n3     def f(self):\n4         return 1\n");
         check("a.A", true, "2-4: class A\n3-4:   def f(self)\n");
+        let b = "2-7: class B\n3-3:   x = 1\n4-7:   @property def f( self, )\n";
+        check("b.B", true, b);
+        check("b.py", true, &format!("1-1: LIMIT = 3\n{b}"));
     }
 
     #[test]
@@ -456,7 +452,7 @@ mod tests {
 
     fn refused(target: &str) -> String {
         match target.contains('/') || target.ends_with(".py") {
-            true => format!("not found: no file {target} (files like it: a.py)"),
+            true => format!("not found: no file {target} (files like it: a.py, b.py)"),
             false => {
                 format!(
                     "nothing is named {target} (names are dotted; search for symbols to find one)"
