@@ -167,7 +167,13 @@ pub fn arguments<T: DeserializeOwned>(value: Value) -> Result<T, ToolError> {
         }
         value => value,
     };
-    serde_json::from_value(value).map_err(|error| Problem::BadArguments.because(error))
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let (path, reason) = (error.path().to_string(), error.inner().to_string());
+        // Of a key that is missing or unknown, the reason has the name already.
+        let is_named = path == "." || reason.contains(&format!("`{path}`"));
+        let message = if is_named { reason } else { format!("{path}: {reason}") };
+        Problem::BadArguments.because(message)
+    })
 }
 
 /// The schema of a tool's arguments, complete in itself and without descriptions.
@@ -178,6 +184,91 @@ pub(crate) fn schema<T: JsonSchema>() -> Value {
     });
     let mut schema = SchemaGenerator::new(settings).into_root_schema_for::<T>();
     schema.remove("title");
-    schema.remove("description");
-    schema.into()
+    let mut schema = schema.into();
+    without_descriptions(&mut schema);
+    schema
+}
+
+/// Removes descriptions, which the prompts have; a choice between described constants becomes a list of them.
+fn without_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Array(parts) => parts.iter_mut().for_each(without_descriptions),
+        Value::Object(fields) => {
+            // A property may have this name.
+            if fields.get("description").is_some_and(Value::is_string) {
+                fields.remove("description");
+            }
+            fields.values_mut().for_each(without_descriptions);
+            let constants = fields.get("oneOf").and_then(Value::as_array).and_then(|parts| {
+                let of_part = |part: &Value| match (part.get("const"), part.get("enum")) {
+                    (Some(one), _) => Some(vec![one.clone()]),
+                    (None, Some(Value::Array(some))) => Some(some.clone()),
+                    _ => None,
+                };
+                parts.iter().map(of_part).collect::<Option<Vec<_>>>()
+            });
+            if let Some(constants) = constants {
+                fields.remove("oneOf");
+                fields.insert("type".to_owned(), "string".into());
+                fields.insert("enum".to_owned(), constants.concat().into());
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn schemas_name_each_choice_once() {
+        /// Kinds.
+        #[derive(JsonSchema)]
+        #[serde(rename_all = "lowercase")]
+        #[expect(dead_code, reason = "read by the derived code alone")]
+        enum Kind {
+            /// The first.
+            First,
+            /// The second.
+            Second,
+            Third,
+        }
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "read by the derived code alone")]
+        struct Arguments {
+            /// Which.
+            kind: Kind,
+            description: Option<String>,
+        }
+        let kinds = json!({ "type": "string", "enum": ["third", "first", "second"] });
+        let schema = schema::<Arguments>();
+        assert_eq!(schema["properties"]["kind"], kinds, "{schema:#}");
+        assert!(schema["properties"]["description"].is_object(), "{schema:#}");
+    }
+
+    #[test]
+    fn refusals_name_the_argument() {
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "read by the derived code alone")]
+        struct Arguments {
+            target: String,
+            #[serde(default)]
+            lines: Vec<u32>,
+            #[serde(default)]
+            source: bool,
+        }
+        let check = |given: Value, expected: &str| {
+            let error = arguments::<Arguments>(given).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        let given = json!({ "target": "a", "source": "yes", "lines": [] });
+        check(given, "source: invalid type: string \"yes\", expected a boolean");
+        check(json!({ "target": "a", "lines": [1, "2"] }), "lines[1]: invalid type: string \"2\"");
+        check(json!({ "source": true }), "missing field `target`");
+        check(json!({ "target": "a", "form": 1 }), "unknown field `form`, expected one of");
+    }
 }
