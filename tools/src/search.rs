@@ -1,7 +1,7 @@
 //! Searches a repository for texts, regular expressions, definitions and syntax.
 //!
-//! Reads the files of the graph in the order of their paths. Executes nothing, and reads nothing
-//! outside the repository.
+//! Reads the files of the graph in the order of their paths, or one other text file that is named in full.
+//! Executes nothing, and reads nothing outside the repository.
 
 use graph::{Document, EntityKind, Graph, OutlineError, Texts, numbered};
 use regex::RegexBuilder;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::{
     session::Session,
     tool::{Group, Problem, Reply, Tool, ToolError, arguments, schema},
+    view::{inside, plain},
 };
 
 /// The interpretation of a pattern.
@@ -62,6 +63,14 @@ pub enum SearchError {
     /// The pattern is no query.
     #[error(transparent)]
     Query(#[from] OutlineError),
+    /// No file to search in has such a path.
+    #[error(
+        "not found: no Python file has a path that begins with {0} (in other text files, `keyword` and `regex` search where `under` is the whole path of one)"
+    )]
+    Under(String),
+    /// The file that is named cannot be searched.
+    #[error("{0}")]
+    Unreadable(String),
 }
 
 /// Bytes of a line that are shown.
@@ -90,7 +99,12 @@ pub fn search(
             searched.hits.push(Hit { path: path.to_owned(), line, text: text.to_owned() });
         }
     };
-    let files = graph.modules.iter().filter(|module| module.path.starts_with(under));
+    let mut files = graph.modules.iter().filter(|module| module.path.starts_with(under)).peekable();
+    let is_of_lines = matches!(kind, SearchKind::Keyword | SearchKind::Regex);
+    let other = match files.peek() {
+        None if !under.is_empty() => Some(other_text(texts, under, is_of_lines)?),
+        _ => None,
+    };
     match kind {
         SearchKind::Keyword | SearchKind::Regex => {
             let pattern = match kind {
@@ -101,13 +115,13 @@ pub fn search(
                 .case_insensitive(kind == SearchKind::Keyword)
                 .size_limit(COMPILED)
                 .build()?;
-            for module in files {
-                for (line, text) in numbered(&texts.of(&module.path)) {
-                    if expression.is_match(text) {
-                        add(&module.path, line, text);
-                    }
+            let mut look = |path: &str, text: &str| {
+                for (line, text) in numbered(text).filter(|(_, text)| expression.is_match(text)) {
+                    add(path, line, text);
                 }
-            }
+            };
+            files.for_each(|module| look(&module.path, &texts.of(&module.path)));
+            other.iter().for_each(|text| look(under, text));
         }
         SearchKind::Symbol => {
             let wanted = pattern.to_lowercase();
@@ -153,6 +167,14 @@ pub fn search(
     searched.found += unlisted;
     searched.left_out = searched.found - searched.hits.len();
     Ok(searched)
+}
+
+/// The text of a file that is no module, where lines are looked for.
+fn other_text(texts: &Texts, path: &str, is_of_lines: bool) -> Result<String, SearchError> {
+    let file = inside(texts.root(), path).filter(|_| is_of_lines && !texts.is_apart(path));
+    let file = file.filter(|file| file.metadata().is_ok_and(|there| there.is_file()));
+    let file = file.ok_or_else(|| SearchError::Under(path.to_owned()))?;
+    plain(file, path).map_err(SearchError::Unreadable)
 }
 
 fn cut(text: &str) -> &str {
@@ -217,6 +239,40 @@ mod tests {
         let graph = Graph::build(directory.path(), &graph::BuildOptions::default());
         let texts = Texts::new(directory.path(), WalkOptions::default());
         search(&graph, &texts, kind, pattern, "", limit)
+    }
+
+    #[test]
+    fn one_other_text_file_is_searched_and_the_rest_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("docs")).unwrap();
+        for (path, text) in [
+            ("a.py", "x = 1\n"),
+            ("README.md", "Some\nwords\n"),
+            ("docs/b.md", ""),
+            ("c.bin", "\0"),
+        ] {
+            std::fs::write(directory.path().join(path), text).unwrap();
+        }
+        let graph = Graph::build(directory.path(), &graph::BuildOptions::default());
+        let texts = Texts::new(directory.path(), WalkOptions::default());
+        let check = |kind, under: &str, expected: &str| {
+            let shown = match search(&graph, &texts, kind, "w", under, 9) {
+                Ok(found) => {
+                    format!("{:?}", found.hits.iter().map(|hit| hit.line).collect::<Vec<_>>())
+                }
+                Err(error) => error.to_string(),
+            };
+            assert!(shown.starts_with(expected), "{under}: {shown}");
+        };
+        check(SearchKind::Keyword, "README.md", "[2]");
+        check(SearchKind::Keyword, "a", "[]");
+        let refused =
+            |under: &str| format!("not found: no Python file has a path that begins with {under} ");
+        for under in ["docs", "READ", "../README.md"] {
+            check(SearchKind::Keyword, under, &refused(under));
+        }
+        check(SearchKind::Symbol, "README.md", &refused("README.md"));
+        check(SearchKind::Keyword, "c.bin", "c.bin is not text");
     }
 
     fn check(kind: SearchKind, pattern: &str, expected: &[&str]) {
