@@ -155,8 +155,12 @@ impl Run {
                 format!("interrupted: {}; it was not judged", best_so_far(findings, output));
             return Err(Failure::new(Exit::Interrupted, message));
         }
-        if end.outcome.is_limit() && findings.best.is_some() {
-            progress.line(&format!("{}: {}", end.outcome, best_so_far(findings, output)));
+        if end.outcome != Outcome::Submitted {
+            let gist = match &findings.best {
+                Some(_) => best_so_far(findings, output),
+                None => format!("the gist as it was last written is in {}", output.display()),
+            };
+            progress.line(&format!("{}: {gist}", end.outcome));
         }
         if self.explain
             && let Some(plan) = &findings.plan

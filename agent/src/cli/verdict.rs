@@ -31,7 +31,11 @@ pub fn verdict(evaluation: &Evaluation, gist: &Path, color: bool) -> String {
     }
     if let Some(effort) = &evaluation.effort {
         let scoring = evaluation.seconds + evaluation.reference.took;
-        let effort = format!("{} steps in {:.1} s", effort.steps, effort.wall_seconds);
+        let tokens = match (effort.tokens_in, effort.tokens_out) {
+            (0, 0) => String::new(),
+            (read, written) => format!(", {read} tokens read and {written} written"),
+        };
+        let effort = format!("{} steps in {:.1} s{tokens}", effort.steps, effort.wall_seconds);
         row(&mut text, "effort", &format!("{effort}  (judged in {scoring:.1} s)"));
     }
     if let Some(found) = evaluation.verification() {
