@@ -24,6 +24,7 @@ use graph::{
     Adjustments, Gist, LineOrigin, Place, Plan, SliceError, Sliceable, Source, SourceError, Trace,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub(crate) use advise::restoring;
 pub use advise::{AdviceInput, advise};
@@ -53,6 +54,27 @@ pub struct SliceRequest {
     pub restore: Restore,
     /// The deviations from the default.
     pub adjustments: Adjustments,
+}
+
+impl SliceRequest {
+    /// Returns its fields that differ from their defaults, as arguments of the slice tool.
+    pub fn arguments(&self) -> Value {
+        let value = |request: &Self| serde_json::to_value(request).unwrap_or_default();
+        let mut fields = value(self);
+        drop_equal(&mut fields, &value(&Self::default()));
+        fields
+    }
+}
+
+/// Removes the fields of a record that another has in the same way.
+fn drop_equal(value: &mut Value, default: &Value) {
+    let (Value::Object(fields), Value::Object(defaults)) = (value, default) else { return };
+    fields.retain(|key, value| {
+        let Some(default) = defaults.get(key) else { return true };
+        let is_equal = value == default;
+        drop_equal(value, default);
+        !is_equal
+    });
 }
 
 /// Slices of one traced command.
@@ -244,4 +266,27 @@ fn places(gist: &Gist) -> impl Iterator<Item = (&str, u32)> {
         LineOrigin::Source(place) => Some((place.path.as_str(), place.line)),
         LineOrigin::Glue(_) => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_have_what_differs_from_the_default() {
+        let adjustments = Adjustments {
+            register: vec!["a".to_owned()],
+            docstrings: true,
+            ..Adjustments::default()
+        };
+        let request = SliceRequest { refine: true, adjustments, ..SliceRequest::default() };
+        let arguments = request.arguments();
+        let expected =
+            json!({ "refine": true, "adjustments": { "docstrings": true, "register": ["a"] } });
+        assert_eq!(arguments, expected);
+        assert_eq!(serde_json::from_value::<SliceRequest>(arguments).unwrap(), request);
+        assert_eq!(SliceRequest::default().arguments(), json!({}));
+    }
 }

@@ -48,7 +48,7 @@ struct Report {
     #[serde(flatten)]
     outcomes: Outcomes,
     difference: Option<Difference>,
-    advice: Option<SliceRequest>,
+    advice: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
     /// Of a gist that was written by hand.
@@ -183,7 +183,7 @@ impl Tool for ExecuteTool {
             outcomes: Outcomes::of(&execution),
             output,
             difference,
-            advice,
+            advice: advice.map(|request| request.arguments()),
         })
     }
 }

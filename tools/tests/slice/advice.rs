@@ -212,18 +212,18 @@ fn an_error_asks_for_what_it_names() {
     );
     asked(
         "AttributeError: 'Table' object has no attribute 'close'. Did you mean: 'lose'?",
-        r#"more_stubs [{"line":40,"path":"pkg/mod.py"}]"#,
+        r#"more_uncalled [{"line":40,"path":"pkg/mod.py"}]"#,
     );
     asked(
         "TypeError: Can't instantiate abstract class T with abstract methods close, open",
-        r#"more_stubs [{"line":40,"path":"pkg/mod.py"},{"line":50,"path":"pkg/mod.py"}]"#,
+        r#"more_uncalled [{"line":40,"path":"pkg/mod.py"},{"line":50,"path":"pkg/mod.py"}]"#,
     );
     asked(
         "TypeError: Can't instantiate abstract class T without an implementation for \
          abstract method 'open'",
-        r#"more_stubs [{"line":50,"path":"pkg/mod.py"}]"#,
+        r#"more_uncalled [{"line":50,"path":"pkg/mod.py"}]"#,
     );
-    let exit = r#"more_stubs [{"line":60,"path":"pkg/mod.py"}]"#;
+    let exit = r#"more_uncalled [{"line":60,"path":"pkg/mod.py"}]"#;
     asked(
         "TypeError: 'T' object does not support the context manager protocol (missed __exit__ \
          method)",
