@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use graph::{
-    ContextOptions, Graph, Lookup, Need, Queries, Texts, count_tokens, module_list, needs,
-    top_modules,
+    ContextOptions, Graph, Lookup, Need, Passage, Queries, Texts, count_tokens, module_list, needs,
+    numbered, top_modules,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -361,7 +361,34 @@ fn body(graph: &Graph, texts: &Texts, path: &str, names: &[String]) -> Option<St
     // Of several definitions the last is the one that runs.
     let entity = graph.entity(*ids.last()?);
     let text = texts.of(path);
-    let lines = text.lines().skip(entity.line as usize - 1);
-    let lines: Vec<&str> = lines.take((entity.end_line + 1 - entity.line) as usize).collect();
-    Some(lines.join("\n"))
+    // A method is read below the heads of its classes.
+    let passage = Passage::of(&text, &[(entity.line, entity.end_line)], usize::MAX);
+    let is_shown = |line: u32| {
+        let mut spans = passage.around.iter().chain(&passage.spans);
+        spans.any(|(first, last)| (*first..=*last).contains(&line))
+    };
+    let lines = numbered(&text).filter(|(line, _)| is_shown(*line)).map(|(_, text)| text);
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_shown_below_the_heads_of_its_classes() {
+        let root = tempfile::tempdir().unwrap();
+        let text = "@mark\nclass TestA(Base):\n    limit = 3\n\n    def other(self): pass\n\n    @given\n    \
+                    def test_it(\n        self,\n    ):\n        pass\n\ndef test_plain():\n    pass\n";
+        std::fs::write(root.path().join("test_a.py"), text).unwrap();
+        let graph = Graph::build(root.path(), &graph::BuildOptions::default());
+        let texts = Texts::new(root.path(), graph::WalkOptions::default());
+        let check = |names: &[&str], expected: &str| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(body(&graph, &texts, "test_a.py", &names).as_deref(), Some(expected));
+        };
+        let method = "@mark\nclass TestA(Base):\n    @given\n    def test_it(\n        self,\n    ):\n        pass";
+        check(&["TestA", "test_it"], method);
+        check(&["test_plain"], "def test_plain():\n    pass");
+    }
 }

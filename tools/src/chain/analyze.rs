@@ -23,10 +23,8 @@ struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct Report {
     next: &'static str,
-    kept: &'a [Snippet],
-    dropped: usize,
 }
 
 impl Tool for AnalyzeTool {
@@ -72,6 +70,6 @@ impl Tool for AnalyzeTool {
                 "retrieve"
             }
         };
-        Reply::of(&Report { next, kept: &chain.kept, dropped: chain.dropped })
+        Reply::of(&Report { next })
     }
 }

@@ -112,6 +112,8 @@ impl Chain {
     pub fn admits(&self, tool: &str) -> Result<(), ToolError> {
         let of = Stage::ALL.into_iter().find(|stage| stage.tools().contains(&tool));
         match of {
+            // Who writes a gist may notice that something is missing after all.
+            Some(Stage::Analyze) if self.stage == Stage::Write => Ok(()),
             Some(stage) if stage != self.stage => {
                 let turn = self.stage.tools()[0];
                 Err(Problem::WrongStage.because(format!("it is the turn of {turn}, not of {tool}")))
@@ -139,5 +141,27 @@ impl Chain {
     fn repaired(&mut self) -> Result<&mut Repair, ToolError> {
         let none = || Problem::WrongStage.because("the session solves no issue");
         self.repair.as_mut().ok_or_else(none)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_stage_admits_its_tools_and_a_writer_may_analyze_again() {
+        for (stage, tool, admitted) in [
+            (Stage::Analyze, "analyze", true),
+            (Stage::Analyze, "edit", false),
+            (Stage::Retrieve, "analyze", false),
+            (Stage::Write, "submit", true),
+            (Stage::Write, "analyze", true),
+            (Stage::Write, "retrieve", false),
+            (Stage::Solve, "analyze", false),
+            (Stage::Verify, "view", true),
+        ] {
+            let chain = Chain { stage, ..Chain::default() };
+            assert_eq!(chain.admits(tool).is_ok(), admitted, "{stage:?} {tool}");
+        }
     }
 }
