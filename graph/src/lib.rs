@@ -5,9 +5,11 @@
 
 mod assemble;
 mod beneath;
+mod bound_uses;
 mod cache;
 mod commented;
 mod completion;
+mod contents;
 mod context;
 mod deferred;
 mod documented;
@@ -42,12 +44,14 @@ mod tree;
 mod walk;
 
 pub use beneath::open_beneath;
+pub use bound_uses::{BoundUse, bound_uses};
 pub use cache::{CacheReport, GraphCache, GraphCacheError};
 pub use commented::commented;
 pub use completion::{
     CompletionFunction, ContextSize, ContextTexts, Dependency, DependencyKind, Extraction,
     ExtractionOptions, Unfit, extract_functions, extract_of_sources, shift_lines,
 };
+pub use contents::{ContentLine, contents};
 pub use context::{
     ContextOptions, RepositoryContext, context, count_tokens, map, module_list, summary,
 };

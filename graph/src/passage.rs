@@ -214,7 +214,7 @@ pub fn statement(graph: &Graph, texts: &Texts, name: &str) -> Option<Statement> 
 }
 
 /// The module and the name in it that a dotted name or `path::name` selects.
-fn named<'g>(graph: &'g Graph, name: &str) -> Option<(&'g ModuleNode, String)> {
+pub(crate) fn named<'g>(graph: &'g Graph, name: &str) -> Option<(&'g ModuleNode, String)> {
     if let Some((path, inner)) = name.split_once("::") {
         let suffix = format!("/{path}");
         let exact = graph.modules.iter().find(|module| module.path == path);
@@ -266,7 +266,7 @@ fn bindings<'s>(syntax: &'s Syntax, name: &str) -> Vec<&'s Stmt> {
 }
 
 /// The module and name that an import takes a name from, where that is a module of the repository.
-fn imported<'g>(
+pub(crate) fn imported<'g>(
     graph: &'g Graph,
     module: &ModuleNode,
     stmt: &Stmt,

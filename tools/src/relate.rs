@@ -117,7 +117,9 @@ pub enum RelateError {
     #[error("missing argument `to`: a path query needs a destination")]
     NoGoal,
     /// Its name is bound by a statement that is no definition.
-    #[error("{name} is no definition: {path}:{line} has {text}")]
+    #[error(
+        "{name} is no definition: {path}:{line} has {text} (`references` lists the lines that import and use it)"
+    )]
     Statement {
         /// The name.
         name: String,
@@ -467,9 +469,17 @@ impl Tool for RelateTool {
         let texts = session.repository.texts();
         let refused = |error: RelateError| match error {
             RelateError::NoGoal => Problem::BadArguments.because(error),
+            RelateError::Statement { .. } => Problem::Failed.because(error),
             error => Problem::NotFound.because(error),
         };
-        asked.of = handed_on(&graph, &texts, &asked.of).map_err(refused)?;
+        asked.of = match handed_on(&graph, &texts, &asked.of) {
+            Err(RelateError::Statement { .. }) if asks_for_lines(asked.relation) => {
+                let mut report = report_of(uses_of(&graph, &texts, &asked.of), &asked);
+                quote(&mut report.answers, &texts);
+                return Reply::of(&report);
+            }
+            found => found.map_err(refused)?,
+        };
         if asked.source {
             if asked.relation != Relation::Dependencies {
                 return Err(Problem::BadArguments.because("`source` is for dependencies alone"));
@@ -517,6 +527,22 @@ fn handed_on(graph: &Graph, texts: &Texts, name: &str) -> Result<String, RelateE
         line: first,
         text: text.trim().to_owned(),
     })
+}
+
+/// Returns true for the relations that a name without a definition has: who imports and who uses it.
+fn asks_for_lines(relation: Relation) -> bool {
+    matches!(relation, Relation::References | Relation::Importers | Relation::Dependents)
+}
+
+/// The lines that import a name without a definition from the module that binds it, and those that use it.
+fn uses_of(graph: &Graph, texts: &Texts, name: &str) -> Answers {
+    let queries = Queries::new(graph);
+    let uses = graph::bound_uses(graph, texts, name).into_iter().map(|used| {
+        let tier = if used.is_import { Tier::Certain } else { Tier::Possible };
+        let within = queries.at_line(used.module, used.line);
+        Related { line: used.line, ..related(graph, 1, within, tier) }
+    });
+    Answers { related: uses.collect(), not_followed: 0 }
 }
 
 /// Adds the text of the line that an answer is.
@@ -580,20 +606,25 @@ fn with_surroundings(report: &mut Report, graph: &Graph, texts: &Texts, of: &str
 fn report(graph: &Graph, asked: &Arguments) -> Result<Report, RelateError> {
     let wanted = asked.depth.unwrap_or(1);
     let depth = wanted.min(DEEPEST);
-    let Answers { related: mut answers, not_followed } =
-        relation(graph, asked.relation, &asked.of, asked.to.as_deref(), depth)?;
+    let answers = relation(graph, asked.relation, &asked.of, asked.to.as_deref(), depth)?;
+    let cut_to_depth = Some(depth).filter(|&depth| depth < wanted);
+    Ok(Report { cut_to_depth, ..report_of(answers, asked) })
+}
+
+fn report_of(answers: Answers, asked: &Arguments) -> Report {
+    let Answers { related: mut answers, not_followed } = answers;
     let found = answers.len();
     answers.truncate(asked.limit.unwrap_or(60).min(500));
     answers.iter_mut().for_each(|answer| shorten(&mut answer.calls));
-    Ok(Report {
+    Report {
         found,
         left_out: found - answers.len(),
         not_followed: Some(not_followed).filter(|&sites| sites > 0),
-        cut_to_depth: Some(depth).filter(|&depth| depth < wanted),
+        cut_to_depth: None,
         answers,
         fixtures: Vec::new(),
         imports: None,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -744,8 +775,41 @@ mod tests {
         let core = found.sources.iter().find(|lines| lines.path == "pkg/core.py").unwrap();
         assert_eq!(core.text, "1 LIMIT = 3\n2 def double(n):\n4     return n + n\n");
         assert_eq!(handed_on(&graph, &texts, "pkg.double").unwrap(), "pkg/core.py::double");
-        let said = "pkg.sep is no definition: pkg/__init__.py:2 has from os import sep";
-        assert_eq!(handed_on(&graph, &texts, "pkg.sep").unwrap_err().to_string(), said);
+        let said = "pkg.sep is no definition: pkg/__init__.py:2 has from os import sep ";
+        let error = handed_on(&graph, &texts, "pkg.sep").unwrap_err().to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
+
+    #[test]
+    fn names_from_outside_are_followed_to_the_lines_of_their_importers() {
+        let (_root, graph, texts) = repository(&[
+            ("pkg/__init__.py", ""),
+            ("pkg/compat.py", "from urllib.parse import urlparse\nLIMIT = 3\n"),
+            (
+                "pkg/utils.py",
+                "from .compat import LIMIT, urlparse as parse\ndef f(url): return parse(url)\n",
+            ),
+            ("pkg/api.py", "def g(url):\n    from .utils import parse\n    parse(url)\n"),
+            ("pkg/whole.py", "from . import compat\nurlparse = 1\ncompat.urlparse(urlparse)\n"),
+            ("pkg/other.py", "from urllib.parse import urlparse\nurlparse('')\n"),
+        ]);
+        let check = |name: &str, expected: &[&str]| {
+            let found = uses_of(&graph, &texts, name).related.into_iter();
+            let shown = found.map(|one| format!("{}:{} {:?}", one.path, one.line, one.tier));
+            assert_eq!(shown.collect::<Vec<_>>(), expected);
+        };
+        check(
+            "pkg.compat.urlparse",
+            &[
+                "pkg/api.py:2 Certain",
+                "pkg/api.py:3 Possible",
+                "pkg/compat.py:1 Possible",
+                "pkg/utils.py:1 Certain",
+                "pkg/utils.py:2 Possible",
+                "pkg/whole.py:3 Possible",
+            ],
+        );
+        check("pkg/compat.py::LIMIT", &["pkg/compat.py:2 Possible", "pkg/utils.py:1 Certain"]);
     }
 
     #[test]
