@@ -38,6 +38,10 @@ const END: &str = "```";
 /// Other forms that models know, each with its end.
 const KNOWN: [(&str, &str); 3] =
     [("```json", END), ("<tool_call>", "</tool_call>"), ("```tool_call", END)];
+/// The line that begins a command of the shell, in an answer that has no other call, as mini-SWE-agent has it.
+const COMMAND: &str = "```bash";
+/// The tool that takes such a command.
+const SHELL: &str = "bash";
 /// The line that begins a text which belongs to the call before it.
 const CODE: &str = "```python";
 
@@ -55,7 +59,9 @@ impl Textual {
             let schema = tool.parameters.to_string();
             json!({ "name": tool.name, "description": tool.description, "schema": schema })
         };
-        let values = json!({ "tools": request.tools.iter().map(tool).collect::<Vec<_>>() });
+        let tools: Vec<Value> = request.tools.iter().map(tool).collect();
+        let has_shell = request.tools.iter().any(|tool| tool.name == SHELL);
+        let values = json!({ "tools": tools, "has_shell": has_shell });
         let rules = self
             .prompts
             .render("text_calls.md", &values)
@@ -66,7 +72,7 @@ impl Textual {
         }
         let asked = ModelRequest { messages: &messages, tools: &[] };
         let answer = self.model.answer(asked).await?;
-        Ok(super::assemble::settle(read(answer), request))
+        Ok(super::assemble::settle(read(answer, has_shell), request))
     }
 }
 
@@ -161,8 +167,41 @@ fn written(answer: &Answer) -> String {
     text
 }
 
+/// An answer with the calls that its text has; without any, and where there is a shell, with its commands.
+fn read(answer: Answer, has_shell: bool) -> Answer {
+    let answer = read_calls(answer);
+    match has_shell && answer.calls.is_empty() && answer.fault.is_none() {
+        true => read_commands(answer),
+        false => answer,
+    }
+}
+
+/// An answer whose blocks of commands are calls of the shell.
+fn read_commands(mut answer: Answer) -> Answer {
+    let (mut said, mut calls) = (Vec::new(), Vec::new());
+    let mut lines = answer.content.lines();
+    while let Some(line) = lines.next() {
+        if line.trim_end() != COMMAND {
+            said.push(line);
+            continue;
+        }
+        let (command, is_ended) = block(&mut lines, END);
+        if !is_ended {
+            answer.fault = Some("a command has no end".to_owned());
+            return answer;
+        }
+        let arguments = json!({ "command": command });
+        calls.push(ToolCall { id: String::new(), tool: SHELL.to_owned(), arguments });
+    }
+    if !calls.is_empty() {
+        answer.content = said.join("\n").trim().to_owned();
+        answer.calls = calls;
+    }
+    answer
+}
+
 /// An answer with the calls that its text has.
-fn read(mut answer: Answer) -> Answer {
+fn read_calls(mut answer: Answer) -> Answer {
     let mut said = Vec::new();
     let mut calls: Vec<ToolCall> = Vec::new();
     let mut fault = answer.fault.take();
@@ -254,7 +293,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, content: &str, calls: &[&str], fault: Option<&str>) {
-        let answer = read(Answer { content: text.to_owned(), ..Answer::default() });
+        let answer = read(Answer { content: text.to_owned(), ..Answer::default() }, false);
         let called: Vec<_> =
             answer.calls.iter().map(|call| format!("{} {}", call.tool, call.arguments)).collect();
         assert_eq!(
@@ -280,6 +319,29 @@ mod tests {
         let behind = "```tool\n{\"tool\": \"edit\", \"arguments\": {\"action\": \"create\"}}\n```\n\n```python\nx = 1\n```";
         check(behind, "", &[r#"edit {"action":"create","text":"x = 1\n"}"#], None);
         check("```python\nx\n```", "```python\nx\n```", &[], None);
+    }
+
+    #[test]
+    fn commands_are_read_where_there_is_a_shell_and_no_other_call() {
+        let text = "I look.\n\n```bash\nls -la\ncat a.py\n```\n";
+        let submit = "```tool\n{\"tool\": \"submit\"}\n```";
+        let both = format!("{text}{submit}");
+        for (text, has_shell, content, called) in [
+            (text, true, "I look.", vec!["bash ls -la\ncat a.py"]),
+            (text, false, text.trim_end(), vec![]),
+            (both.as_str(), true, text.trim_end(), vec!["submit "]),
+        ] {
+            let answer = read(Answer { content: text.to_owned(), ..Answer::default() }, has_shell);
+            let calls = answer.calls.iter().map(|call| {
+                format!("{} {}", call.tool, call.arguments["command"].as_str().unwrap_or(""))
+            });
+            assert_eq!(
+                (answer.content.trim_end(), calls.collect::<Vec<_>>()),
+                (content, called.iter().map(|one| (*one).to_owned()).collect())
+            );
+        }
+        let half = read(Answer { content: "```bash\nls".to_owned(), ..Answer::default() }, true);
+        assert_eq!(half.fault.as_deref(), Some("a command has no end"));
     }
 
     #[test]
