@@ -14,7 +14,7 @@ const MLE_R: &str = include_str!("../../../configs/competitions/mle-r.toml");
 
 #[derive(Debug, Args)]
 pub struct Medals {
-    /// Results, one JSON object a line: competition, score (or null), valid; made and solver, where they are known.
+    /// Results, one JSON object a line: competition, score (or null), valid; made, tokens and solver, where they are known.
     results: PathBuf,
     /// The competitions with their thresholds [default: the 22 of MLE-R].
     #[arg(long, value_name = "FILE")]

@@ -53,6 +53,8 @@ pub struct MedalShares {
     pub gold: f64,
     /// Medals.
     pub any_medal: f64,
+    /// Mean tokens of a result, over those that are known (RepoMaster, table 4).
+    pub tokens: Option<f64>,
 }
 
 impl Competition {
@@ -78,11 +80,13 @@ pub fn medal_shares(
     competitions: &Competitions,
     rows: &[CompetitionRow],
 ) -> BTreeMap<String, MedalShares> {
-    let mut grades: BTreeMap<String, Vec<Grade>> = BTreeMap::new();
+    let mut grades: BTreeMap<String, (Vec<Grade>, Vec<u64>)> = BTreeMap::new();
     for (row, competition) in graded(competitions, rows) {
-        grades.entry(row.solver.clone()).or_default().push(competition.grade(row));
+        let (grades, tokens) = grades.entry(row.solver.clone()).or_default();
+        grades.push(competition.grade(row));
+        tokens.extend(row.tokens);
     }
-    let shares = |grades: Vec<Grade>| {
+    let shares = |(grades, tokens): (Vec<Grade>, Vec<u64>)| {
         let share = |is: &dyn Fn(&Grade) -> bool| {
             100.0 * grades.iter().filter(|grade| is(grade)).count() as f64
                 / competitions.all.len() as f64
@@ -96,6 +100,8 @@ pub fn medal_shares(
             silver: medal(Medal::Silver),
             gold: medal(Medal::Gold),
             any_medal: share(&|grade| grade.medal.is_some()),
+            tokens: (!tokens.is_empty())
+                .then(|| tokens.iter().sum::<u64>() as f64 / tokens.len() as f64),
         }
     };
     grades.into_iter().map(|(solver, grades)| (solver, shares(grades))).collect()
@@ -104,11 +110,18 @@ pub fn medal_shares(
 /// The table of shares by solver, and that of single results.
 pub fn medal_tables(competitions: &Competitions, rows: &[CompetitionRow]) -> Vec<Table> {
     let share = |share: f64| format!("{share:.2}");
-    let shares = medal_shares(competitions, rows).into_iter().map(|(solver, shares)| {
-        let MedalShares { made, valid, above_median, bronze, silver, gold, any_medal } = shares;
+    let shares = medal_shares(competitions, rows);
+    // Results without tokens have no such column.
+    let has_tokens = shares.values().any(|shares| shares.tokens.is_some());
+    let shares = shares.into_iter().map(|(solver, shares)| {
+        let MedalShares { made, valid, above_median, bronze, silver, gold, any_medal, tokens } =
+            shares;
         let figures = [made, valid, above_median, bronze, silver, gold, any_medal].map(share);
-        [solver].into_iter().chain(figures).collect()
+        let tokens = tokens.map_or_else(|| "-".to_owned(), |tokens| format!("{tokens:.0}"));
+        [solver].into_iter().chain(figures).chain(has_tokens.then_some(tokens)).collect()
     });
+    let mut heads = vec!["made", "valid", "above median", "bronze", "silver", "gold", "any medal"];
+    heads.extend(has_tokens.then_some("tokens"));
     let single = graded(competitions, rows).map(|(row, competition)| {
         let Grade { made, valid, above_median, medal } = competition.grade(row);
         let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
@@ -135,7 +148,7 @@ pub fn medal_tables(competitions: &Competitions, rows: &[CompetitionRow]) -> Vec
             "medals",
             "Shares of all competitions, in percent (RepoMaster, table 1)",
             &["solver"],
-            &["made", "valid", "above median", "bronze", "silver", "gold", "any medal"],
+            &heads,
             shares.collect(),
         ),
         Table::named(

@@ -22,6 +22,9 @@ pub struct CompetitionRow {
     /// True if there is a submission, valid or not; left out, it is as `valid`.
     #[serde(default)]
     pub made: Option<bool>,
+    /// Tokens that the solver read and wrote, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
     /// The solver.
     #[serde(default)]
     pub solver: String,

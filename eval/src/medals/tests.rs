@@ -36,6 +36,7 @@ fn published() -> Vec<(CompetitionRow, [bool; 6])> {
             score: cells[2].parse().ok(),
             valid: cells[2] != "-",
             made: None,
+            tokens: None,
             solver: format!("table {}", cells[0]),
         };
         (row, flags.try_into().unwrap())
@@ -104,6 +105,7 @@ fn thresholds_count_in_their_direction() {
             score: Some(score * sign),
             valid: true,
             made: None,
+            tokens: None,
             solver: String::new(),
         };
         one.grade(&row)
@@ -122,6 +124,29 @@ fn thresholds_count_in_their_direction() {
             assert_eq!((grade.medal, grade.above_median), (medal, above), "{better:?} {score}");
         }
     }
+}
+
+#[test]
+fn tokens_have_a_column_where_they_are_known() {
+    let competitions = competitions();
+    let name = &competitions.all[0].name;
+    let other = &competitions.all[1].name;
+    let line = |name: &str, solver: &str, more: &str| {
+        format!(
+            "{{\"competition\": \"{name}\", \"valid\": false, \"solver\": \"{solver}\"{more}}}\n"
+        )
+    };
+    let check = |text: String, expected: &[&str]| {
+        let (rows, malformed) = read_competition_rows(&text, &competitions);
+        assert!(malformed.is_empty(), "{malformed:?}");
+        let shares = &medal_tables(&competitions, &rows)[0];
+        let last = shares.rows.iter().map(|row| row.last().unwrap().as_str());
+        assert_eq!(last.collect::<Vec<_>>(), expected);
+        assert_eq!(shares.heads.len(), shares.rows[0].len());
+    };
+    check(line(name, "a", ""), &["0.00"]);
+    let known = line(name, "a", ", \"tokens\": 10") + &line(other, "a", ", \"tokens\": 20");
+    check(known + &line(name, "b", ""), &["15", "-"]);
 }
 
 #[test]
