@@ -16,6 +16,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tools::group_of_script;
 
 use crate::{
     context::Condensed,
@@ -79,6 +80,9 @@ pub struct Start {
     pub settings: Value,
 }
 
+/// The tool whose calls are of several kinds.
+pub const SHELL: &str = "bash";
+
 /// The end of a session, and its costs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
@@ -89,6 +93,9 @@ pub struct End {
     pub steps: usize,
     /// Calls, by tool.
     pub calls: BTreeMap<String, usize>,
+    /// Calls of the shell, by the kind of step that their scripts are; none in older records.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub shell: BTreeMap<String, usize>,
     /// Tokens of all answers.
     pub usage: TokenUsage,
     /// Their price in US dollars; none where that of one answer is not known.
@@ -184,6 +191,7 @@ pub struct Trajectory {
     began: Instant,
     steps: usize,
     calls: BTreeMap<String, usize>,
+    shell: BTreeMap<String, usize>,
     usage: TokenUsage,
     cost: Option<f64>,
     embedded: Option<EmbeddingAccount>,
@@ -212,6 +220,7 @@ impl Trajectory {
             began: Instant::now(),
             steps: 0,
             calls: BTreeMap::new(),
+            shell: BTreeMap::new(),
             usage: TokenUsage::default(),
             cost: Some(0.0),
             embedded: None,
@@ -246,6 +255,11 @@ impl Trajectory {
             self.cost = self.cost.zip(answer.cost).map(|(sum, cost)| sum + cost);
             for call in &answer.calls {
                 *self.calls.entry(call.tool.clone()).or_default() += 1;
+                if call.tool == SHELL {
+                    let script = call.arguments["command"].as_str().unwrap_or_default();
+                    let group = group_of_script(script).name().to_owned();
+                    *self.shell.entry(group).or_default() += 1;
+                }
             }
         }
         if let Message::Tool(reply) = message
@@ -274,6 +288,7 @@ impl Trajectory {
     pub fn end(&mut self, outcome: Outcome) -> Result<End, TrajectoryError> {
         let seconds = self.seconds();
         let (steps, calls, usage) = (self.steps, self.calls.clone(), self.usage);
+        let shell = self.shell.clone();
         let cost = self.cost.filter(|_| steps > 0);
         let refusals = (self.refused > 0).then(|| Refusals {
             calls: calls.values().sum(),
@@ -281,7 +296,7 @@ impl Trajectory {
             last: self.refusal.clone(),
         });
         let embeddings = self.embeddings();
-        let end = End { outcome, steps, calls, usage, cost, embeddings, seconds, refusals };
+        let end = End { outcome, steps, calls, shell, usage, cost, embeddings, seconds, refusals };
         self.ended = true;
         self.write(&TrajectoryRecord::End(end.clone()))?;
         Ok(end)

@@ -27,7 +27,7 @@ use crate::{
     outcome::Outcome,
     prompt::{PromptError, Prompts, TaskKind},
     trajectory::{
-        End, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, TrajectoryWatch, now,
+        End, SHELL, Start, TRAJECTORY_VERSION, Trajectory, TrajectoryError, TrajectoryWatch, now,
     },
 };
 
@@ -231,7 +231,13 @@ impl Writer {
     pub fn effort(&self, end: &End, session: &Session) -> Effort {
         let toolset = Toolset::named(&self.settings.writer.all_tools()).ok();
         let mut calls = BTreeMap::new();
+        for (group, count) in &end.shell {
+            *calls.entry(group.clone()).or_default() += *count as u64;
+        }
         for (name, count) in &end.calls {
+            if name == SHELL && !end.shell.is_empty() {
+                continue;
+            }
             let group =
                 toolset.as_ref().and_then(|set| set.get(name)).map_or(Group::Other, Tool::group);
             *calls.entry(group.name().to_owned()).or_default() += *count as u64;

@@ -29,6 +29,7 @@ mod repro;
 mod sandbox;
 mod search;
 mod session;
+mod shell_words;
 mod slice;
 mod snapshot;
 mod tool;
@@ -83,6 +84,7 @@ pub use sandbox::{
 };
 pub use search::{Hit, SearchError, SearchKind, Searched, search};
 pub use session::{Best, Findings, Forks, GistRun, Session, Signs};
+pub use shell_words::group_of_script;
 pub use slice::{
     AdviceInput, Difference, DifferenceKind, FailureMatch, Learned, PROBE_VARIABLE, Probed,
     SliceRequest, Slicer, SlicerError, Standing, advise, difference, ends_alike,

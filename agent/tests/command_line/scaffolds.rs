@@ -315,6 +315,7 @@ fn a_shell_has_the_environment_of_the_command_or_no_interpreter() {
         ];
         let ran = user.gistify(&[&args[..], &command].concat());
         assert_eq!(ran.code, 0, "{scaffold}: {}{}", ran.out, ran.err);
+        let scores = read(&user.here().join(&record).join("scores.json"));
         let trajectory = read(&user.here().join(record).join("trajectory.jsonl"));
         assert!(
             trajectory.contains(&format!(r#"\"ended\":\"{ended}\""#)),
@@ -324,6 +325,10 @@ fn a_shell_has_the_environment_of_the_command_or_no_interpreter() {
         assert!(trajectory.contains("tried\\\\n"), "{scaffold}: {trajectory}");
         let has_python = Path::new("/usr/bin/python3").exists() && !none;
         assert_eq!(trajectory.contains("42\\\\n"), has_python, "{scaffold}: {trajectory}");
+        // A shell call counts by what its script does.
+        let scores: serde_json::Value = serde_json::from_str(&scores).unwrap();
+        let calls = serde_json::json!({ "execute": 2, "view": 1, "other": 2 });
+        assert_eq!(scores["effort"]["calls"], calls, "{scaffold}");
         assert!(trajectory.contains("numbers.py"), "{scaffold}");
     }
 }
