@@ -99,6 +99,33 @@ fn solvers_are_compared_on_the_tasks_of_both() {
 }
 
 #[test]
+fn settings_without_and_with_execution_stand_side_by_side() {
+    let called = |row: Row, group: &str, count: u64| {
+        let mut row = row;
+        row.effort.get_or_insert_default().calls.insert(group.to_owned(), count);
+        row
+    };
+    let rows = [
+        called(scored("a", "swe m", 1, 1.0), "view", 4),
+        called(scored("b", "swe m", 1, 0.0), "view", 4),
+        called(called(scored("a", "swe-execution m", 1, 1.0), "view", 1), "execute", 1),
+        called(scored("a", "other m", 1, 1.0), "view", 2),
+    ];
+    let summary = summarize(&rows, &[]);
+    let tables = summary.tables(&[TableName::Settings, TableName::Tools]);
+    assert_eq!(tables[0].rows.len(), 1);
+    assert_eq!(tables[0].rows[0][1..4], ["swe m", "50.0", "100.0"], "{:?}", tables[0]);
+    let told = tables[1].rows.iter().map(|row| row[1..5].join(" "));
+    let expected = [
+        "other m 2.0 0.0 100.0",
+        "swe m 4.0 0.0 100.0",
+        "swe-execution m 2.0 50.0 50.0",
+        "swe m (both settings) 3.0 25.0 75.0",
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn hard_tasks_and_lengths_are_told_apart() {
     let rows: Vec<Row> = (0..80_u32)
         .map(|at| Row {

@@ -18,6 +18,8 @@ use crate::{
 pub enum TableName {
     /// Fidelity, existence and execution with intervals (Gistify, table 1), and how fast.
     Main,
+    /// The same without execution and with it, side by side (table 1).
+    Settings,
     /// Error categories (table 2), and what was not scored.
     Errors,
     /// Each solver against the first, with intervals.
@@ -48,8 +50,9 @@ pub enum TableName {
 
 impl TableName {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Main,
+        Self::Settings,
         Self::Comparison,
         Self::Ablation,
         Self::Errors,
@@ -72,6 +75,7 @@ impl TableName {
     pub fn name(self) -> &'static str {
         match self {
             TableName::Main => "main",
+            TableName::Settings => "settings",
             TableName::Errors => "errors",
             TableName::Comparison => "comparison",
             TableName::Ablation => "ablation",
@@ -92,6 +96,7 @@ impl TableName {
     pub fn title(self) -> &'static str {
         match self {
             TableName::Main => "Main results",
+            TableName::Settings => "Without execution and with it",
             TableName::Errors => "Errors: % (attempts) by the paper's categories, then ours",
             TableName::Comparison => "Compared on the same tasks",
             TableName::Ablation => "Ablation (* where p is below 0.05)",
@@ -172,6 +177,7 @@ fn table(summary: &Summary, name: TableName) -> Table {
     let rows = &summary.suites;
     match name {
         TableName::Main => main(name, rows),
+        TableName::Settings => settings(rows),
         TableName::Hard => hard(&summary.hard),
         TableName::Errors => errors(rows),
         TableName::Comparison => comparison(&summary.comparisons),
@@ -319,6 +325,41 @@ fn main(name: TableName, rows: &[SuiteRow]) -> Table {
         cells
     });
     Table::new(name, &["suite", "solver", "had"], &heads, rows.collect())
+}
+
+/// The ending of a scaffold's name that says that it executes; the same without it does not.
+const EXECUTION: &str = "-execution";
+
+/// The rows of a solver without execution beside those of the same with it, on the same suite.
+fn pairs(rows: &[SuiteRow]) -> Vec<(&SuiteRow, &SuiteRow)> {
+    let with_execution = |solver: &str| match solver.split_once(' ') {
+        Some((scaffold, model)) => format!("{scaffold}{EXECUTION} {model}"),
+        None => format!("{solver}{EXECUTION}"),
+    };
+    let pairs = rows.iter().filter_map(|row| {
+        let name = with_execution(&row.solver);
+        let other = rows.iter().find(|other| other.suite == row.suite && other.solver == name)?;
+        Some((row, other))
+    });
+    pairs.collect()
+}
+
+/// A row for each solver that is there without execution and with it.
+fn settings(rows: &[SuiteRow]) -> Table {
+    let measures: Vec<&Measure> =
+        MEASURES.iter().filter(|measure| measure.shown == MeasureTable::Main).collect();
+    let heads: Vec<String> = measures
+        .iter()
+        .flat_map(|measure| ["without", "with"].map(|how| format!("{} {how}", measure.label)))
+        .collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let rows = pairs(rows).into_iter().map(|(without, with)| {
+        let cells = measures.iter().flat_map(|measure| {
+            [without, with].map(|row| figures(row, measure).into_iter().next().unwrap_or_default())
+        });
+        [without.suite.clone(), without.solver.clone()].into_iter().chain(cells).collect()
+    });
+    Table::new(TableName::Settings, &["suite", "solver"], &heads, rows.collect())
 }
 
 /// The main figures of the hard subset, behind the fidelities that its suites have as a whole.
@@ -480,20 +521,35 @@ fn tools(rows: &[SuiteRow]) -> Table {
     let mut figures = vec!["calls an attempt"];
     figures.extend(heads.iter().map(String::as_str));
     figures.push("at a limit %");
-    let rows = rows.iter().filter(|row| !row.calls.is_empty()).map(|row| {
-        let all: u64 = row.calls.values().sum();
-        let tried = row.attempts - row.quarantined - row.unfit - row.infrastructure;
-        let mean = (tried > 0).then(|| all as f64 / tried as f64);
-        let mut cells = vec![row.suite.clone(), row.solver.clone(), number(mean, 1)];
-        let share = |group: &&str| {
-            let own = row.calls.get(*group).copied().unwrap_or(0);
-            percent((all > 0).then(|| own as f64 / all as f64))
+    // The mean of the figures of some rows, each of them known.
+    let mean = |rows: &[&SuiteRow], figure: &dyn Fn(&SuiteRow) -> Option<f64>| {
+        let found: Option<Vec<f64>> = rows.iter().map(|row| figure(row)).collect();
+        found.map(|found| found.iter().sum::<f64>() / found.len() as f64)
+    };
+    let all = |row: &SuiteRow| row.calls.values().sum::<u64>();
+    let cells = |solver: String, rows: &[&SuiteRow]| {
+        let of_attempt = |row: &SuiteRow| {
+            let tried = row.attempts - row.quarantined - row.unfit - row.infrastructure;
+            (tried > 0).then(|| all(row) as f64 / tried as f64)
         };
-        cells.extend(groups.iter().map(share));
-        cells.push(percent(row.limited));
+        let mut cells = vec![rows[0].suite.clone(), solver, number(mean(rows, &of_attempt), 1)];
+        cells.extend(groups.iter().map(|group| {
+            percent(mean(rows, &|row| {
+                let own = row.calls.get(*group).copied().unwrap_or(0);
+                (all(row) > 0).then(|| own as f64 / all(row) as f64)
+            }))
+        }));
+        cells.push(percent(mean(rows, &|row| row.limited)));
         cells
+    };
+    let called = |row: &&SuiteRow| !row.calls.is_empty();
+    let single = rows.iter().filter(called).map(|row| cells(row.solver.clone(), &[row]));
+    // The paper's table has the means over both settings.
+    let both = pairs(rows).into_iter().filter(|(without, with)| called(without) && called(with));
+    let both = both.map(|(without, with)| {
+        cells(format!("{} (both settings)", without.solver), &[without, with])
     });
-    Table::new(TableName::Tools, &["suite", "solver"], &figures, rows.collect())
+    Table::new(TableName::Tools, &["suite", "solver"], &figures, single.chain(both).collect())
 }
 
 fn attempts(rows: &[TaskRow]) -> Vec<Vec<String>> {
