@@ -71,8 +71,8 @@ pub use progress::Progress;
 pub use query::{Outputs, Query, QueryInput, QueryProgram, QueryWork, copy_inputs, keep_outputs};
 pub use relate::{Relation, relation};
 pub use repository::{
-    Artifact, Downloader, GitRequest, HttpAnswer, OpenOptions, PatchCheck, Repository,
-    RepositoryError, apply_patch, check_patch, history, normal_name, normal_patch, patch_of,
+    Artifact, Checkout, Downloader, GitRequest, HttpAnswer, OpenOptions, PatchCheck, Repository,
+    RepositoryError, apply_patch, check_patch, normal_name, normal_patch, patch_of,
 };
 pub use repro::{
     Alone, Repro, ReproForeignLine, ReproHead, ReproRequest, Same, SearchEnd, alone, reproduce,

@@ -30,7 +30,7 @@ use crate::{
     normalize::Normalizer,
     progress::Progress,
     query::Query,
-    repository::{GitRequest, Repository, history},
+    repository::Repository,
     sandbox::{Interrupt, Limits, Sandbox, Status},
     slice::{PROBE_VARIABLE, SliceRequest, Slicer, Standing, extensions},
     tool::{Problem, ToolError},
@@ -280,13 +280,8 @@ impl Session {
         let (Some(host), Ok(scratch)) = (&self.host, self.workspace.directory("commits")) else {
             return History::default();
         };
-        let request = GitRequest {
-            root: &self.repository.root,
-            host,
-            sandbox: &*self.sandbox,
-            scratch: &scratch,
-        };
-        let found = history(&request, COMMITS).unwrap_or_default();
+        let found = self.repository.history(host, &*self.sandbox, &scratch, COMMITS);
+        let found = found.unwrap_or_default();
         self.workspace.discard(&scratch);
         found
     }

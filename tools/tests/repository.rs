@@ -13,7 +13,7 @@ use std::{
 
 use flate2::{Compression, write::GzEncoder};
 use gistify_tools::{
-    Artifact, Cache, CacheKind, GitRequest, Host, Interrupt, LocalSandbox, OpenOptions, Repository,
+    Artifact, Cache, CacheKind, Host, Interrupt, LocalSandbox, OpenOptions, Repository,
     RepositoryError,
 };
 use sha2::{Digest, Sha256};
@@ -397,19 +397,31 @@ fn commits_of_each_file() {
     let Some(_) = history(&root) else { return };
     let scratch = setting.directory.path().join("scratch");
     fs::create_dir(&scratch).unwrap();
-    let read = |root: &Path| {
+    let read = |spec: &str| {
+        let repository = setting.open(spec).unwrap();
         let (host, sandbox) = (&setting.host, &setting.sandbox);
-        let request = GitRequest { root, host, sandbox, scratch: &scratch };
-        gistify_tools::history(&request, 100).unwrap().commits
+        repository.history(host, sandbox, &scratch, 100).unwrap().commits
     };
-    let commits = read(&root);
-    let (count, last) = commits["pkg/a.py"];
-    assert!(commits.len() == 1 && count == 2 && last > 0, "{commits:?}");
-    assert!(read(&root.join("pkg")).is_empty());
+    let path = root.to_str().unwrap();
+    let bare = setting.directory.path().join("bare.git");
+    git(setting.directory.path(), &["clone", "--quiet", "--bare", "repo", "bare.git"]).unwrap();
+    // A revision has the commits up to it, though no git lies beside its files.
+    for (spec, expected) in [
+        (path.to_owned(), 2),
+        (format!("{path}@main"), 2),
+        (format!("{path}@v1"), 1),
+        (format!("{}@v1", bare.display()), 1),
+    ] {
+        let commits = read(&spec);
+        let (count, last) = commits["pkg/a.py"];
+        assert!(commits.len() == 1 && count == expected && last > 0, "{spec}: {commits:?}");
+    }
+    assert!(read(&format!("{path}/pkg")).is_empty());
     let fresh = setting.directory.path().join("fresh");
     fs::create_dir(&fresh).unwrap();
     git(&fresh, &["init", "--quiet"]).unwrap();
-    assert!(read(&fresh).is_empty());
+    fs::write(fresh.join("a.py"), "").unwrap();
+    assert!(read(fresh.to_str().unwrap()).is_empty());
     assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
 }
 

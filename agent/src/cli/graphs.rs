@@ -14,7 +14,7 @@ use graph::{
     Trace, WalkOptions, Way,
 };
 use serde::Serialize;
-use tools::{Environment, GitRequest, Repository, Sandbox, declared_version};
+use tools::{Environment, Repository, Sandbox, declared_version};
 
 use super::{
     Exit, Failure, OrExit,
@@ -212,17 +212,9 @@ fn below(root: &Path, given: &str) -> String {
 
 /// The commits of each file; without git there are none, which is said.
 fn history(around: &Surroundings, repository: &Repository) -> Result<History, Failure> {
-    if !repository.root.join(".git").exists() {
-        return Ok(History::default());
-    }
     let (sandbox, scratch) = (around.sandbox()?, around.scratch()?);
-    let request = GitRequest {
-        root: &repository.root,
-        host: &around.host,
-        sandbox: &*sandbox,
-        scratch: &scratch,
-    };
-    tools::history(&request, COMMITS).or_else(|error| match around.interrupt.is_triggered() {
+    let found = repository.history(&around.host, &*sandbox, &scratch, COMMITS);
+    found.or_else(|error| match around.interrupt.is_triggered() {
         true => Err(around.stopped(error)),
         false => {
             ProgressLine::new(around.talk).line(&format!("ranking without commits: {error}"));

@@ -78,6 +78,7 @@ pub fn session(root: &Path, limits: &SessionLimits) -> Session {
             fingerprint: "0".to_owned(),
             skipped: Vec::new(),
             apart: std::collections::BTreeSet::new(),
+            checkout: None,
         },
         environment: Environment {
             python: PathBuf::from("/nowhere/python"),

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-pub use history::history;
+pub(super) use history::history;
 pub use patch::{PatchCheck, apply_patch, check_patch, normal_patch, patch_of};
 
 use super::{OpenOptions, RepositoryError, scratch};
@@ -52,12 +52,12 @@ pub struct GitRequest<'a> {
     pub scratch: &'a Path,
 }
 
-/// The files of a repository at a revision, in the cache.
+/// The files of a repository at a revision, in the cache, and the full name of the commit.
 pub(super) fn checked_out(
     origin: &GitSource,
     revision: &str,
     options: &OpenOptions<'_>,
-) -> Result<PathBuf, RepositoryError> {
+) -> Result<(PathBuf, String), RepositoryError> {
     let scratch = scratch(options.cache)?;
     let git = Git::new(origin, options.host, options.sandbox, scratch.path())?;
     let place = match origin {
@@ -68,10 +68,11 @@ pub(super) fn checked_out(
     let short = place.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let label = format!("{}@{commit}", short.trim_end_matches(".git"));
     let name = key(&label, &["git", &place, &commit]);
-    options.cache.get_or_make(CacheKind::Repository, &name, &label, |into| {
+    let root = options.cache.get_or_make(CacheKind::Repository, &name, &label, |into| {
         (options.progress)(Progress::Step(&format!("checking out {label}")));
         git.check_out(&commit, into, &UnpackLimits::default())
-    })
+    })?;
+    Ok((root, commit))
 }
 
 /// Git, as it is run for one repository.

@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use graph::{Texts, WalkOptions};
+use graph::{History, Texts, WalkOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
 };
 pub use download::{Downloader, HttpAnswer};
 use git::GitSource;
-pub use git::{GitRequest, PatchCheck, apply_patch, check_patch, history, normal_patch, patch_of};
+pub use git::{GitRequest, PatchCheck, apply_patch, check_patch, normal_patch, patch_of};
 pub use index::normal_name;
 use spec::Spec;
 
@@ -48,6 +48,17 @@ pub struct Repository {
     /// The paths that do not belong to the repository, relative to the root: a gist, or records of
     /// its making.
     pub apart: BTreeSet<PathBuf>,
+    /// The commit of a git repository of this machine that its files were checked out from; a work tree has none.
+    pub checkout: Option<Checkout>,
+}
+
+/// A commit of a git repository of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkout {
+    /// The work tree or the bare repository.
+    pub directory: PathBuf,
+    /// The commit's full name.
+    pub commit: String,
 }
 
 /// The resources for opening a repository.
@@ -244,7 +255,15 @@ impl Repository {
             Spec::Directory(path) => {
                 return Repository::without(&path, options.apart, options.command);
             }
-            Spec::Git { origin, revision } => git::checked_out(&origin, &revision, options)?,
+            Spec::Git { origin, revision } => {
+                let (root, commit) = git::checked_out(&origin, &revision, options)?;
+                let checkout = match origin {
+                    GitSource::Local(directory) => Some(Checkout { directory, commit }),
+                    GitSource::Remote(_) => None,
+                };
+                let label = spec.to_owned();
+                return Ok(Repository { label, checkout, ..Repository::of_directory(&root)? });
+            }
             Spec::Release { project, version } => {
                 release::unpacked(&project, version.as_ref(), options)?
             }
@@ -323,7 +342,8 @@ impl Repository {
         }
         let fingerprint = snapshot.fingerprint(&root).map_err(read)?;
         let label = path.display().to_string();
-        Ok(Repository { root, label, fingerprint, skipped: snapshot.skipped, apart })
+        let skipped = snapshot.skipped;
+        Ok(Repository { root, label, fingerprint, skipped, apart, checkout: None })
     }
 
     /// The same repository in another directory, which has a copy of its files, and more.
@@ -331,6 +351,26 @@ impl Repository {
         let snapshot = Snapshot::of(&root).map_err(read)?;
         let fingerprint = snapshot.fingerprint(&root).map_err(read)?;
         Ok(Repository { root, fingerprint, apart: BTreeSet::new(), ..self.clone() })
+    }
+
+    /// Returns the commits of each Python file, and the time of the last: of the newest `commits` all but merges. A
+    /// directory without git has none, nor has a revision of another machine.
+    ///
+    /// # Errors
+    /// Git is missing or fails, or its files cannot be read.
+    pub fn history(
+        &self,
+        host: &Host,
+        sandbox: &dyn Sandbox,
+        scratch: &Path,
+        commits: u32,
+    ) -> Result<History, RepositoryError> {
+        let (root, revision) = match &self.checkout {
+            Some(Checkout { directory, commit }) => (directory.as_path(), commit.as_str()),
+            None if self.root.join(".git").exists() => (self.root.as_path(), "HEAD"),
+            None => return Ok(History::default()),
+        };
+        git::history(&GitRequest { root, host, sandbox, scratch }, revision, commits)
     }
 
     /// Returns the options for walking its files.

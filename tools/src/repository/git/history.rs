@@ -16,14 +16,16 @@ const COMMIT: u8 = 1;
 /// Bytes of git's answer that are read; the newest commits come first.
 const ANSWER: u64 = 256 << 20;
 
-/// Returns the commits of each Python file, and the time of the last. Of the newest `commits` all count but merges.
+/// Returns the commits of each Python file up to a revision, and the time of the last. Of the newest `commits` all
+/// count but merges.
 ///
 /// # Errors
 /// Git is missing or fails, or its files cannot be read.
-pub fn history(request: &GitRequest<'_>, commits: u32) -> Result<History, RepositoryError> {
-    if !request.root.join(".git").exists() {
-        return Ok(History::default());
-    }
+pub fn history(
+    request: &GitRequest<'_>,
+    revision: &str,
+    commits: u32,
+) -> Result<History, RepositoryError> {
     let failed = |source| RepositoryError::Read { path: request.scratch.to_path_buf(), source };
     let scratch = tempfile::tempdir_in(request.scratch).map_err(failed)?;
     let origin = GitSource::Local(request.root.to_path_buf());
@@ -40,7 +42,7 @@ pub fn history(request: &GitRequest<'_>, commits: u32) -> Result<History, Reposi
         "--no-ext-diff",
         "--name-only",
         "--format=%x01%ct",
-        "HEAD",
+        revision,
         "--",
         "*.py",
         "*.pyi",
