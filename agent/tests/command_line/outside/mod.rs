@@ -14,6 +14,7 @@ use super::{
 };
 
 mod clients;
+mod executed_lines;
 mod functions;
 mod proxy;
 mod tasks;
