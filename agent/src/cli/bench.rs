@@ -568,7 +568,8 @@ fn elsewhere(
         .as_deref()
         .map(|lock| locks(lock).ok_or_else(|| format!("task {}: no lock file {lock}", task.id)));
     let lock = lock.transpose()?;
-    let wanted = Wanted { release: false, python, lock: lock.as_deref() };
+    let pythonpath = Some(task.pythonpath.as_slice()).filter(|entries| !entries.is_empty());
+    let wanted = Wanted { release: false, python, lock: lock.as_deref(), pythonpath };
     let environment = environment(&repository, wanted, around, sandbox, progress).map_err(told)?;
     Ok(Supplied { repository, environment, script: None })
 }

@@ -268,6 +268,8 @@ pub struct Wanted<'a> {
     pub python: &'a str,
     /// The file that pins all dependencies.
     pub lock: Option<&'a Path>,
+    /// Entries of `PYTHONPATH` in an environment of ours, relative to the root; by default those of its layout.
+    pub pythonpath: Option<&'a [String]>,
 }
 
 impl<'a> Wanted<'a> {
@@ -278,6 +280,7 @@ impl<'a> Wanted<'a> {
             release: named.starts_with("pypi:"),
             python: &settings.python,
             lock: Some(settings.lock.as_path()).filter(|lock| !lock.as_os_str().is_empty()),
+            pythonpath: None,
         }
     }
 }
@@ -309,7 +312,7 @@ pub fn environment(
             host: &around.host,
             python: version,
             lock: wanted.lock,
-            pythonpath: None,
+            pythonpath: wanted.pythonpath,
             rebuild: false,
         };
         let sign = |sign: tools::Progress<'_>| progress.sign(sign);

@@ -39,6 +39,62 @@ pub fn suite(user: &User, name: &str, python: &str, tasks: usize) {
     fs::write(user.here().join(name), text).unwrap();
 }
 
+/// All that pytest needs, with an older version of one package.
+const LOCK: &str =
+    "iniconfig==2.1.0\npackaging==25.0\npluggy==1.6.0\nPygments==2.19.2\npytest==8.4.2\n";
+
+/// A suite may take its repository from git: its lock and version of Python then make the environment.
+#[test]
+fn a_git_repository_of_a_suite_has_an_environment_of_its_lock() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let files = "\
+#- code/calc.py
+def double(value):
+    return value * 2
+#- checks/test_calc.py
+from importlib.metadata import version
+
+from calc import double
+
+
+def test_double():
+    assert version('iniconfig') == '2.1.0'
+    assert double(2) == 4
+";
+    let root = user.repository("repo", files);
+    let name = ["-c", "user.name=x", "-c", "user.email=x@x.example"];
+    for arguments in [&["init", "-q"][..], &["add", "-A"], &["commit", "-qm", "one"]] {
+        let mut git = Command::new("git");
+        git.args(name).args(arguments).current_dir(&root).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        assert!(git.status().unwrap().success(), "{arguments:?}");
+    }
+    // What is not committed is not there.
+    fs::write(root.join("code/calc.py"), "").unwrap();
+    fs::write(user.here().join("lock.txt"), LOCK).unwrap();
+    let version = Command::new(&python)
+        .args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
+        .output()
+        .unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let suite = format!(
+        "source = 'git+file://{}@HEAD'\npython = '{}'\nlock = 'lock.txt'\npythonpath = 'code'\n[[task]]\nid = \
+         'double'\ntest = 't'\ncommand = 'pytest checks/test_calc.py::test_double'\n",
+        root.display(),
+        version.trim()
+    );
+    fs::write(user.here().join("suite.toml"), suite).unwrap();
+    let ran = user.gistify(&["bench", "./suite.toml", "--run-dir", "record"]);
+    if ran.code == 5 && ran.out.contains("pip") {
+        eprintln!("skipped: {}", ran.out);
+        return;
+    }
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let results = finished(&user.here().join("record"));
+    let result: Value = serde_json::from_str(&read(&results[0])).unwrap();
+    assert!(result.to_string().contains("\"passed\":1"), "{result:#}");
+}
+
 /// Result files below a run's directory, sorted.
 pub fn finished(directory: &Path) -> Vec<PathBuf> {
     let mut found = vec![directory.join("tasks")];

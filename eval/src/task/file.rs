@@ -111,6 +111,7 @@ impl TaskFile {
         let root = given(self.root, &shared.root, "root")?;
         let python = given(self.python, &shared.python, "python")?;
         let pythonpath = given(self.pythonpath, &shared.pythonpath, "pythonpath")?;
+        let is_release = source.is_none();
         let lock = self.lock.or_else(|| shared.lock.clone());
         let wrong = |key, value: &str, problem| Err(value_error(suite, &id, key, value, problem));
         let pinned = source.is_none() || !sha256.is_empty();
@@ -143,8 +144,11 @@ impl TaskFile {
             sha256: sha256.to_ascii_lowercase(),
             root,
             python,
-            pythonpath: pythonpath
-                .split(':')
+            // A repository of no release has the entries of its layout, where it names none.
+            pythonpath: Some(pythonpath.as_str())
+                .filter(|entries| is_release || !entries.is_empty())
+                .into_iter()
+                .flat_map(|entries| entries.split(':'))
                 .map(|entry| if entry == "." { String::new() } else { entry.to_owned() })
                 .collect(),
             lock,

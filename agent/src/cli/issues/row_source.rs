@@ -191,7 +191,7 @@ pub fn pinned_environment(
     let place = tempfile::tempdir_in(around.scratch()?).or_exit(Exit::Infrastructure)?;
     let lock = place.path().join("requirements.txt");
     replace(&lock, requirements.as_bytes()).or_exit(Exit::Infrastructure)?;
-    let wanted = Wanted { python, lock: Some(&lock), release: true };
+    let wanted = Wanted { python, lock: Some(&lock), release: true, pythonpath: None };
     environment(repository, wanted, around, sandbox, progress)
 }
 
