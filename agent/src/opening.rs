@@ -34,6 +34,16 @@ pub enum OpeningError {
     /// The command could not be traced.
     #[error("trace the command: {0}")]
     Trace(#[from] ToolError),
+    /// The files that the command touched do not fit, and the scaffold takes only those that do.
+    #[error(
+        "the files that the command touches have {tokens} tokens, and writer.opening_tokens leaves {budget}"
+    )]
+    TooLarge {
+        /// Tokens of the files.
+        tokens: usize,
+        /// Tokens that they may have.
+        budget: usize,
+    },
     /// A model that ranks the repository gave no answer.
     #[error("rank the repository: {0}")]
     Ranking(#[from] ModelError),
@@ -43,6 +53,7 @@ impl From<OpeningError> for Outcome {
     fn from(error: OpeningError) -> Self {
         match error {
             OpeningError::Ranking(error) => error.into(),
+            OpeningError::TooLarge { .. } => Self::Unfit { message: error.to_string() },
             error => Self::Fatal { message: error.to_string() },
         }
     }
@@ -142,6 +153,12 @@ pub async fn opening(
     let brief = prompts.render("task.md", &values)?;
     // The limit is one of the whole message.
     let budget = writer.opening_tokens.saturating_sub(count_tokens(&brief));
+    if writer.only_fitting {
+        let tokens = touched_files(session)?.iter().map(|file| count_tokens(file)).sum();
+        if tokens > budget {
+            return Err(OpeningError::TooLarge { tokens, budget });
+        }
+    }
     let told =
         repository_text(session, writer.opening, budget, &question, context.ranking()).await?;
     if !told.is_empty() {
@@ -281,14 +298,17 @@ async fn repository_text(
             RepositoryText::text(fitting(parts, budget))
         }
         Opening::Files => {
-            let (_, trace) = session.traced()?;
-            let files = trace
-                .files
-                .iter()
-                .map(|file| format!("# {}\n{}\n", file.path, texts.of(&file.path)));
-            RepositoryText::text(fitting(files, budget))
+            RepositoryText::text(fitting(touched_files(session)?.into_iter(), budget))
         }
     })
+}
+
+/// The files that the command touches, each below its path.
+fn touched_files(session: &mut Session) -> Result<Vec<String>, ToolError> {
+    let (_, trace) = session.traced()?;
+    let texts = session.repository.texts();
+    let file = |path: &str| format!("# {path}\n{}\n", texts.of(path));
+    Ok(trace.files.iter().map(|touched| file(&touched.path)).collect())
 }
 
 /// Returns what the tests need, and the most important modules and classes (RepoMaster, section 3.2.3) where that

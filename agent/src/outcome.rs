@@ -27,6 +27,11 @@ pub enum Outcome {
     },
     /// Too many answers in a row that call no tool or cannot be read.
     FormatErrors,
+    /// The task is none for this writer; no request was made.
+    Unfit {
+        /// The cause.
+        message: String,
+    },
     /// The model gave no answer.
     ModelFailure {
         /// The cause.
@@ -80,6 +85,7 @@ impl std::fmt::Display for Outcome {
             Self::ContextLimit { message } => write!(out, "context limit reached: {message}"),
             Self::TimeLimit => out.write_str("time limit reached"),
             Self::FormatErrors => out.write_str("repeated format errors"),
+            Self::Unfit { message } => write!(out, "unfit: {message}"),
             Self::ModelFailure { message } => write!(out, "model failure: {message}"),
             Self::Paused { message } => write!(out, "paused: {message}"),
             Self::Fatal { message } => write!(out, "fatal: {message}"),

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use eval::{Attempt, Effort, Solver, SourceMap, StoreError, TaskContext};
+use eval::{Attempt, AttemptCount, Effort, Solver, SourceMap, StoreError, TaskContext};
 use serde_json::Value;
 use tools::{
     Command, Findings, Group, Host, Sandbox, Session, Tool, Toolset, UnknownTool, Workspace,
@@ -285,7 +285,11 @@ impl Writer {
             gist: gist.map(|gist| gist.text.clone()).ok_or_else(|| end.outcome.to_string()),
             source_map: source_map(&session),
             outcome: end.outcome.to_string(),
-            infrastructure: self.is_infrastructure(&end.outcome),
+            counts: match &end.outcome {
+                Outcome::Unfit { .. } => AttemptCount::Unfit,
+                outcome if self.is_infrastructure(outcome) => AttemptCount::Infrastructure,
+                _ => AttemptCount::Scored,
+            },
             trajectory: Some(record),
             effort: self.effort(&end, &session),
             writer: self.abilities(),
@@ -327,7 +331,7 @@ impl Solver for Writer {
             gist: Err(reason.clone()),
             source_map: None,
             outcome: reason,
-            infrastructure: true,
+            counts: AttemptCount::Infrastructure,
             trajectory: None,
             effort: Effort::default(),
             writer: self.abilities(),

@@ -33,7 +33,7 @@ use crate::{
     index::{Index, IndexError, RESULT},
     reference::{Reference, ReferenceSpec, key},
     row::Row,
-    solver::{AttemptRecord, Solver, TaskContext},
+    solver::{AttemptCount, AttemptRecord, Solver, TaskContext},
     source_map::SourceMap,
     sources::Sources,
     store::{self, Record, StoreError},
@@ -459,8 +459,10 @@ fn attempt_and_judge(
         writer: attempt.writer,
         gist: None,
     });
-    if attempt.infrastructure {
-        return Err(Stop::Failed(attempt.outcome));
+    match attempt.counts {
+        AttemptCount::Scored => {}
+        AttemptCount::Infrastructure => return Err(Stop::Failed(attempt.outcome)),
+        AttemptCount::Unfit => return Ok(TaskOutcome::Unfit(attempt.outcome)),
     }
     let submission = match attempt.gist {
         Ok(text) => {

@@ -122,7 +122,7 @@ pub use scorers::{
     existence, measures_table,
 };
 pub use sensitivity::{MissedMutant, Mutant, Mutants, SensitivityRuns};
-pub use solver::{Attempt, AttemptRecord, Solver, TaskContext};
+pub use solver::{Attempt, AttemptCount, AttemptRecord, Solver, TaskContext};
 pub use source_map::SourceMap;
 pub use sources::{Sources, read_text};
 pub use statistics::{Interval, Paired};

@@ -45,6 +45,17 @@ pub struct TaskContext<'a> {
     pub interrupt: &'a Interrupt,
 }
 
+/// The way in which an attempt counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttemptCount {
+    /// Its gist is scored, or that there is none.
+    Scored,
+    /// It ended for a reason outside the solver's control: its gist is not scored.
+    Infrastructure,
+    /// The solver does not take such a task: it is not scored.
+    Unfit,
+}
+
 /// The result of a solver for a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attempt {
@@ -54,8 +65,8 @@ pub struct Attempt {
     pub source_map: Option<SourceMap>,
     /// The end of the attempt, in words.
     pub outcome: String,
-    /// True if it ended for a reason outside the solver's control: its gist is not scored then.
-    pub infrastructure: bool,
+    /// The way in which it counts.
+    pub counts: AttemptCount,
     /// The record of its steps.
     pub trajectory: Option<PathBuf>,
     /// The cost of the attempt.

@@ -344,6 +344,9 @@ pub fn without_gist(session: &Session, end: &End) -> Failure {
                 "no gist: the command fails, and no gist that was tried fails in the same way";
             Failure::new(Exit::NotFaithful, message)
         }
+        (outcome @ Outcome::Unfit { .. }, _) => {
+            Failure::new(Exit::Input, format!("no gist: {outcome}"))
+        }
         (Outcome::Fatal { message }, _) => Failure::new(Exit::Infrastructure, message.clone()),
         (outcome @ (Outcome::ModelFailure { .. } | Outcome::Paused { .. }), _) => {
             Failure::new(Exit::Infrastructure, outcome.to_string())

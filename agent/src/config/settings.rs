@@ -55,6 +55,8 @@ pub struct WriterSettings {
     pub strategy: Strategy,
     pub opening: Opening,
     pub opening_tokens: usize,
+    #[serde(default)]
+    pub only_fitting: bool,
     pub test_body: bool,
     pub one_case: bool,
     pub answer: AnswerForm,

@@ -9,7 +9,7 @@ mod gateway;
 
 use std::{collections::BTreeMap, fs, os::unix::net::UnixListener, path::PathBuf, thread};
 
-use eval::{Attempt, Effort, Solver, TaskContext, read_gist};
+use eval::{Attempt, AttemptCount, Effort, Solver, TaskContext, read_gist};
 use serde_json::json;
 use tools::{Interrupt, Limits, Network, Request, Status};
 
@@ -167,7 +167,10 @@ impl External {
         Ok(Attempt {
             gist: read_gist(&gist).map_err(|_| format!("no gist was written: {told}")),
             source_map: None,
-            infrastructure: self.writer.is_infrastructure(&end.outcome),
+            counts: match self.writer.is_infrastructure(&end.outcome) {
+                true => AttemptCount::Infrastructure,
+                false => AttemptCount::Scored,
+            },
             outcome: told,
             trajectory: Some(record),
             effort,
@@ -197,7 +200,7 @@ impl Solver for External {
             gist: Err(reason.clone()),
             source_map: None,
             outcome: reason,
-            infrastructure: true,
+            counts: AttemptCount::Infrastructure,
             trajectory: None,
             effort: Effort::default(),
             writer: eval::WriterAbilities { trace: false, execute: true },

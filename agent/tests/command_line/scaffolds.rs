@@ -236,6 +236,33 @@ fn the_limit_of_the_opening_is_one_of_the_whole_message() {
 }
 
 #[test]
+fn a_task_whose_files_do_not_fit_is_unfit_for_the_static_scaffold() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let root = user.repository("small", SMALL);
+    let lines = (0..400).map(|at| format!("# one of the {at} lines that say nothing\n"));
+    let long = read(&root.join("calc/numbers.py")) + &lines.collect::<String>();
+    fs::write(root.join("calc/numbers.py"), long).unwrap();
+    let answer = serde_json::json!([format!("```python\n{GIST_OF_SMALL}```\n")]);
+    fs::write(user.here().join("model.py"), MODEL).unwrap();
+    fs::write(user.here().join("script.json"), answer.to_string()).unwrap();
+    let model = format!("command/{python} model.py script.json");
+    let check = |more: &[&str], code: i32, told: &str| {
+        let args = ["run", "small", "--force", "--python", &python, "--scaffold", "static"];
+        let command = ["--", "pytest", "tests/test_numbers.py::test_double"];
+        let ran = user.gistify(&[&args[..], &["-m", &model], more, &command].concat());
+        assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
+        assert!((ran.out + &ran.err).contains(told), "{told}: {}", ran.err);
+    };
+    let small = "writer.opening_tokens=2000";
+    let told = "no gist: unfit: the files that the command touches have ";
+    check(&["--set", small], 3, told);
+    assert!(!user.here().join("first.json").exists(), "the model was asked");
+    check(&["--set", small, "--set", "writer.only_fitting=false"], 0, "faithful");
+    assert!(seen(&user, "first").to_string().contains("more left out]"));
+}
+
+#[test]
 fn selection_cuts_long_replies_and_its_ablation_does_not() {
     let Some(python) = python() else { return };
     let user = User::new();

@@ -8,8 +8,8 @@ use std::{
 };
 
 use gistify_eval::{
-    Attempt, AttemptStanding, BenchEvent, BenchSpec, Counts, Effort, Format, Index, Mutation,
-    Retry, Row, Scorer, Solver, StrictFidelity, Supplied, Supply, Task, TaskContext,
+    Attempt, AttemptCount, AttemptStanding, BenchEvent, BenchSpec, Counts, Effort, Format, Index,
+    Mutation, Retry, Row, Scorer, Solver, StrictFidelity, Supplied, Supply, Task, TaskContext,
     WriterAbilities, bench, remaining, summarize,
 };
 use tools::{GistPlace, Interrupt, LocalSandbox};
@@ -41,7 +41,11 @@ impl Solver for Scripted {
             gist,
             source_map: None,
             outcome: "submitted".to_owned(),
-            infrastructure: context.task.id == "down",
+            counts: match context.task.id.as_str() {
+                "down" => AttemptCount::Infrastructure,
+                "too-large" => AttemptCount::Unfit,
+                _ => AttemptCount::Scored,
+            },
             trajectory: Some(trajectory),
             effort: Effort { wall_seconds: 2.0, ..Effort::default() },
             writer: WriterAbilities { trace: true, execute: false },
@@ -163,7 +167,7 @@ impl<'a> BenchOptions<'a> {
 #[test]
 fn every_task_has_its_result_on_disk() {
     let Some(bed) = Bed::new(&SHOP) else { return };
-    let names = ["good", "wrong", "absent", "failing", "gone", "down", "surprising"];
+    let names = ["good", "wrong", "absent", "failing", "gone", "down", "surprising", "too-large"];
     let tasks: Vec<Task> = names.iter().map(|name| task(name, "tiny")).collect();
     let directory = tempfile::tempdir().unwrap();
     let (found, finished) = BenchOptions::of(directory.path()).run(&bed, &tasks);
@@ -189,6 +193,7 @@ fn every_task_has_its_result_on_disk() {
             "gone: infrastructure: the index has no such release",
             "good: 1 -",
             "surprising: 1 -",
+            "too-large: unfit: submitted",
             "wrong: 0 run-time error",
         ]
     );
@@ -200,13 +205,13 @@ fn every_task_has_its_result_on_disk() {
 
     let summary = summarize(&found, &[]);
     let row = &summary.suites[0];
-    assert_eq!((row.tasks, row.scored, row.infrastructure), (7, 5, 2));
+    assert_eq!((row.tasks, row.scored, row.infrastructure), (8, 5, 2));
     assert_eq!(row.scores[StrictFidelity::NAME].value, 0.6);
-    assert_eq!(summary.failures.len(), 4);
+    assert_eq!(summary.failures.len(), 5);
     let unexpected: Vec<&str> = summary.unexpected.iter().map(|row| row.task.as_str()).collect();
     assert_eq!(unexpected, ["surprising"]);
     let text = summary.to_string(Format::Text);
-    assert!(text.contains("5 of 7") && text.contains("60.0"), "{text}");
+    assert!(text.contains("5 of 8") && text.contains("60.0"), "{text}");
 
     // What the machine failed at is tried again, and nothing else.
     let (again, finished) = BenchOptions::of(directory.path()).run(&bed, &tasks);
