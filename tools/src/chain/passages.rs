@@ -71,7 +71,7 @@ mod tests {
         let solution = "--- a/a.py\n+++ b/a.py\n@@ -3,2 +3,2 @@\n line_1500 = 1500\n-line_1501 = 1501\n+x = 1\n";
         let file = Requested { path: "a.py".to_owned(), before: Some(text), after: None };
         let view = passages(&file, solution);
-        assert!(view.text.starts_with(" 1460 line_1460"), "{}", view.text);
+        assert!(view.text.starts_with("1460 line_1460"), "{}", view.text);
         assert_eq!((view.text.lines().count(), view.left_out), (83, 1_917));
         let view = passages(&file, &solution.replace("a.py", "b.py"));
         assert_eq!((view.text.lines().count(), view.left_out, view.next), (400, 1_600, Some(401)));
