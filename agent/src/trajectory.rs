@@ -1,7 +1,7 @@
 //! The record of a session: one JSON line for each event, written when it happens.
 //!
 //! Lines are only ever appended, each is flushed before the loop continues, and the last one is the
-//! outcome, also after a panic. A file without one belongs to a process that was killed. Readers
+//! outcome, also after a panic. A file without an outcome belongs to a process that still runs or was killed. Readers
 //! skip a torn last line, which such a process may leave. The record decides nothing.
 
 use std::{
@@ -35,7 +35,7 @@ pub enum TrajectoryRecord {
     Start(Start),
     /// A message that joined the conversation.
     Message {
-        /// Step, from 1; 0 is what stood before the first.
+        /// The step, from 1; messages before the model's first answer have 0.
         step: usize,
         /// Seconds since the start.
         seconds: f64,
@@ -44,7 +44,7 @@ pub enum TrajectoryRecord {
     },
     /// The conversation was condensed.
     Condensed {
-        /// The step after which.
+        /// The last step before the condensation.
         step: usize,
         /// Seconds since the start.
         seconds: f64,
@@ -66,7 +66,7 @@ pub struct Start {
     pub time: u64,
     /// The repository as the user named it.
     pub repository: String,
-    /// Hash of what it held.
+    /// Hash of the repository's files.
     pub fingerprint: String,
     /// The command.
     pub command: String,
@@ -98,10 +98,10 @@ pub struct End {
     pub shell: BTreeMap<String, usize>,
     /// Tokens of all answers.
     pub usage: TokenUsage,
-    /// Their price in US dollars; none where that of one answer is not known.
+    /// Price of all answers in US dollars; none if one price is unknown or there was no answer.
     #[serde(default)]
     pub cost: Option<f64>,
-    /// The vectors that ranking asked for, if it asked for any; their price is not part of the cost.
+    /// Usage of the embeddings that ranking requested, if any. `cost` excludes their price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embeddings: Option<EmbeddingCost>,
     /// Wall-clock seconds.
@@ -112,14 +112,14 @@ pub struct End {
 }
 
 impl End {
-    /// The price of all answers and vectors; none where that of one is not known.
+    /// Returns the price of all answers and embeddings; none if one is unknown.
     pub fn total_cost(&self) -> Option<f64> {
         let vectors = self.embeddings.map_or(Some(0.0), |cost| cost.price);
         self.cost.zip(vectors).map(|(answers, vectors)| answers + vectors)
     }
 }
 
-/// The texts that a session turned into vectors.
+/// Tokens and price of the embeddings that a session requested.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EmbeddingCost {
     /// Tokens of all texts.
@@ -128,7 +128,7 @@ pub struct EmbeddingCost {
     pub price: Option<f64>,
 }
 
-/// The account of a session's vectors, which ranking fills and the record reads.
+/// The shared embedding usage of a session: ranking adds to it, the trajectory reads it.
 pub type EmbeddingAccount = Arc<Mutex<EmbeddingCost>>;
 
 /// The calls of a session that tools refused.
@@ -149,7 +149,7 @@ impl std::fmt::Display for Refusals {
     }
 }
 
-/// Why a record could not be written or read.
+/// An error of writing or reading a trajectory file.
 #[derive(Debug, thiserror::Error)]
 pub enum TrajectoryError {
     /// The file system refused.
@@ -168,7 +168,7 @@ pub enum TrajectoryError {
         /// The cause.
         source: io::Error,
     },
-    /// A line that is no record stands before others.
+    /// A line before the last is no record, or the first has another version.
     #[error("read {path}: line {line}: {reason}")]
     Line {
         /// The file.
@@ -180,7 +180,7 @@ pub enum TrajectoryError {
     },
 }
 
-/// Sees every record as it is written: how a session shows its progress.
+/// Receives every record just before it is written, to show progress.
 pub type TrajectoryWatch = Box<dyn FnMut(&TrajectoryRecord) + Send>;
 
 /// A record being written.
@@ -232,19 +232,19 @@ impl Trajectory {
         Ok(trajectory)
     }
 
-    /// Counts what an account of vectors has.
+    /// Sets the account whose embedding usage is added to [`Self::cost`] and the end record.
     pub fn count_embeddings(&mut self, account: Option<EmbeddingAccount>) {
         self.embedded = account;
     }
 
-    /// The vectors so far, if there are any.
+    /// Returns the embedding usage so far, if there is any.
     fn embeddings(&self) -> Option<EmbeddingCost> {
         let account = self.embedded.as_ref()?;
         let cost = *account.lock().unwrap_or_else(PoisonError::into_inner);
         (cost.tokens > 0).then_some(cost)
     }
 
-    /// Adds a message; an answer begins a step.
+    /// Appends a message; each answer of the model begins a step.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -281,7 +281,7 @@ impl Trajectory {
         self.write(&TrajectoryRecord::Condensed { step, seconds, condensed })
     }
 
-    /// Adds the outcome, after which nothing follows.
+    /// Appends the outcome as the last record and returns the totals.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -329,7 +329,7 @@ impl Trajectory {
         if let Ok(line) = &mut line {
             line.push(b'\n');
         }
-        // One write for the whole line: a reader beside us never sees half of one that we finished.
+        // One write for the whole line, so that a concurrent reader sees no half of it.
         line.and_then(|line| self.file.write_all(&line))
             .map_err(|source| TrajectoryError::Write { path: self.path.clone(), source })
     }
@@ -338,17 +338,18 @@ impl Trajectory {
 impl Drop for Trajectory {
     fn drop(&mut self) {
         if !self.ended {
-            let message = "the session was dropped before its end (a panic)".to_owned();
-            // Nothing is left to tell of a failure here.
+            let message =
+                "the session was dropped before its end (a panic or an earlier error)".to_owned();
+            // `drop` has no caller to return a write error to.
             let _ = self.end(Outcome::Fatal { message });
         }
     }
 }
 
-/// Reads the records of a file; a torn last line is left out.
+/// Reads the records of a file; skips a last line that does not parse.
 ///
 /// # Errors
-/// The file cannot be read, or a line that is not the last is no record of this version.
+/// The file cannot be read, its version differs, or a line before the last is no record.
 pub fn read_trajectory(path: &Path) -> Result<Vec<TrajectoryRecord>, TrajectoryError> {
     let unreadable = |source| TrajectoryError::Read { path: path.to_owned(), source };
     let lines: Vec<Vec<u8>> = BufReader::new(File::open(path).map_err(unreadable)?)

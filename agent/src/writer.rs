@@ -68,6 +68,11 @@ pub enum WriterError {
     /// The plan of the gist cannot be written.
     #[error(transparent)]
     Plan(#[from] StoreError),
+    /// The offline model has no tool that writes a gist.
+    #[error(
+        "scaffold {0} needs a model (name one with -m; `gistify scaffolds` lists those that need none)"
+    )]
+    NoModel(String),
     /// The system refuses what a loop needs.
     #[error("start the loop: {0}")]
     Runtime(#[from] std::io::Error),
@@ -98,6 +103,23 @@ impl Writer {
         };
         let (graphs, host) = (access.graphs.clone(), access.host.clone());
         Ok(Self { name, models, settings, prompts, sandbox, graphs, host })
+    }
+
+    /// Makes a writer that can write a gist: the offline model needs the tool that slices.
+    ///
+    /// # Errors
+    /// The settings cannot be used, or name a scaffold that needs a model.
+    pub fn for_gists(
+        settings: Settings,
+        sandbox: Arc<dyn Sandbox>,
+        access: &Access,
+    ) -> Result<Self, WriterError> {
+        let writer = Self::new(settings, sandbox, access)?;
+        let own = &writer.settings.writer;
+        if writer.model() == "offline" && !own.all_tools().iter().any(|tool| tool == "slice") {
+            return Err(WriterError::NoModel(own.scaffold.clone()));
+        }
+        Ok(writer)
     }
 
     /// Takes part in the rate and the caps of other writers.

@@ -11,7 +11,7 @@ use crate::{
     reference::Reference,
 };
 
-/// The test functions of a command, and the tests that no function of the source defines.
+/// Returns the test functions that a command executes, and the ids (`path::name`) that no function of the source defines.
 pub fn tests(
     command: &Command,
     reference: &Reference,

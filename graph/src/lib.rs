@@ -1,5 +1,5 @@
-//! Python source as data: files, syntax, modules, names, graphs, ranking, queries, and the pure half
-//! of slicing (sources and a trace in, a plan and its text out).
+//! Python source as data: files, syntax, modules, names, graphs, ranking, lookups in a graph, and the pure half
+//! of slicing (sources and a trace in, a gist and the reason for each line out).
 //!
 //! This crate starts no process, opens no socket and is never async.
 

@@ -19,7 +19,7 @@ pub struct LineId {
     pub line: u32,
 }
 
-/// In which order a neighbourhood is explored.
+/// The order in which [`LineGraph::ego`] explores a neighbourhood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {

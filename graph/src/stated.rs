@@ -1,7 +1,9 @@
-//! The statements of a text in a form that does not depend on layout: for finding where a line of a gist
-//! stands in a repository, which statements there are to execute, and which names nothing defines.
+//! Normalizes the statements of a Python text, so that texts of different layout compare equal. Lists the names that a
+//! text reads and does not define.
 //!
-//! A compound statement is its head; `elif` reads as `if`. Of an import each name is a statement.
+//! A compound statement becomes its header, followed by the statements of its body. `elif x:` becomes `if x:`. Each
+//! decorator and each name of an import is a separate statement. `else`, `except`, `finally` and later `case` headers
+//! have no entry.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +15,7 @@ use crate::{
     pythons::Pythons,
     scope::{self, for_each_block},
     source::Source,
-    syntax::{Syntax, with_deep_stack},
+    syntax::{Syntax, is_identifier, with_deep_stack},
 };
 
 /// A statement of a text.
@@ -23,15 +25,16 @@ pub struct Stated {
     pub line: u32,
     /// Last line; of a compound statement that of its head.
     pub end_line: u32,
-    /// Dotted names of the classes and functions around it, as Python nests them.
+    /// Dotted names of the enclosing classes and functions, such as `A.f`; empty at module level.
     pub block: String,
-    /// Its text with single blanks, decorators and comments left out.
+    /// Its tokens, joined by single spaces, without comments and trailing commas.
     pub key: String,
-    /// Python executes a line of it.
+    /// False for `global` and `nonlocal`, which Python does not execute.
     pub runs: bool,
 }
 
-/// The statements of a text in their order; docstrings are none.
+/// Returns the statements of a text, each header before its body and `elif` headers after their `if`. Docstrings are
+/// omitted.
 pub fn stated(text: &str) -> Vec<Stated> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(Source::new("", text));
@@ -122,7 +125,7 @@ fn collect(syntax: &Syntax, body: &[Stmt], block: &str, is_scope: bool, found: &
     }
 }
 
-/// A text with single blanks between its tokens.
+/// Returns the tokens of `range`, joined by single spaces, without comments and trailing commas.
 fn plain(syntax: &Syntax, range: TextRange) -> String {
     use ruff_python_ast::token::TokenKind;
     let source = syntax.source();
@@ -137,10 +140,10 @@ fn plain(syntax: &Syntax, range: TextRange) -> String {
         )
     });
     let mut words: Vec<&str> = tokens.map(|token| source.slice(token)).collect();
-    // A comma before the closing bracket is layout.
     let mut at = 0;
     while at + 1 < words.len() {
-        if words[at] == "," && matches!(words[at + 1], ")" | "]" | "}") {
+        let is_last = words[at] == "," && matches!(words[at + 1], ")" | "]" | "}");
+        if is_last && !makes_tuple(&words, at) {
             words.remove(at);
         } else {
             at += 1;
@@ -149,8 +152,38 @@ fn plain(syntax: &Syntax, range: TextRange) -> String {
     words.join(" ")
 }
 
-/// Names that a text takes from its module and that nothing in it defines, with the first line of each. A text
-/// with a star import has none.
+/// Returns true if the comma before a closing bracket makes a tuple of one value; otherwise it is layout.
+///
+/// ```python
+/// value = (1,)    # a tuple
+/// table[1,]       # a tuple
+/// call(1,)        # one argument
+/// ```
+fn makes_tuple(words: &[&str], comma: usize) -> bool {
+    let (mut depth, mut commas) = (0, 0);
+    let opening = (0..comma).rev().find(|&at| {
+        match words[at] {
+            ")" | "]" | "}" => depth += 1,
+            "(" | "[" | "{" if depth == 0 => return true,
+            "(" | "[" | "{" => depth -= 1,
+            "," if depth == 0 => commas += 1,
+            _ => {}
+        }
+        false
+    });
+    let Some(opening) = opening.filter(|_| commas == 0) else { return false };
+    let before = opening.checked_sub(1).map(|at| words[at]);
+    let follows_value =
+        before.is_some_and(|word| matches!(word, ")" | "]" | "}") || is_identifier(word));
+    match words[comma + 1] {
+        ")" => !follows_value,
+        "]" => follows_value,
+        _ => false,
+    }
+}
+
+/// Returns the names that a text reads as globals but neither binds nor has as builtins, each with its first line.
+/// Returns nothing if the text has a star import.
 pub fn undefined(text: &str) -> Vec<(u32, String)> {
     with_deep_stack(|| {
         let syntax = Syntax::parse(Source::new("", text));
@@ -197,6 +230,16 @@ mod tests {
             "from a import (\n    b,\n    c as d,\n)\n",
             "from a import b\nfrom a import c as d\n",
         );
+        for (text, key) in [
+            ("x = (1,)", "x = ( 1 , )"),
+            ("return (1, 2,)", "return ( 1 , 2 )"),
+            ("return (1,)", "return ( 1 , )"),
+            ("x[1,]", "x [ 1 , ]"),
+            ("x = [1,]", "x = [ 1 ]"),
+            ("x[f(1,),]", "x [ f ( 1 ) , ]"),
+        ] {
+            assert_eq!(stated(text)[0].key, key, "{text}");
+        }
         let lines: Vec<(u32, String)> = stated("if a:\n    b\nelif c:\n    d\nelse:\n    e\n")
             .into_iter()
             .map(|one| (one.line, one.key))

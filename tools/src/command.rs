@@ -78,7 +78,9 @@ pub enum CommandError {
         other: String,
     },
     /// pytest without a file, a node id or an expression.
-    #[error("the command `{0}` names no test (for example: pytest tests/test_x.py::test_y)")]
+    #[error(
+        "the command `{0}` names no test (for example: pytest tests/test_x.py::test_y, or a directory: pytest tests)"
+    )]
     NoTest(String),
 }
 

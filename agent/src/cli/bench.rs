@@ -285,7 +285,7 @@ impl BenchTasks {
         let access = around.access();
         let mut writers: Vec<Writer> = Vec::new();
         let mut add = |settings| {
-            let made = Writer::new(settings, Arc::clone(sandbox), &access);
+            let made = Writer::for_gists(settings, Arc::clone(sandbox), &access);
             let mut writer = made.or_exit(Exit::Usage)?;
             writer.share(writers.iter());
             if !writers.iter().any(|other| other.name() == writer.name()) {

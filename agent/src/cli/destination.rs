@@ -25,7 +25,7 @@ pub fn check_file(path: &Path, force: bool) -> Result<(), Failure> {
     }
 }
 
-/// Fails if a directory could not be used for files; it may be missing, and is not made.
+/// Fails if files could not be created in a directory. Accepts a missing directory and does not create it.
 pub fn check_directory(path: &Path) -> Result<(), Failure> {
     let existing = path.ancestors().find(|one| !one.as_os_str().is_empty() && one.exists());
     check_parent(path, existing.unwrap_or(Path::new(".")))
@@ -38,20 +38,20 @@ pub fn check_new_directory(path: &Path) -> Result<(), Failure> {
         true => {
             let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             let message =
-                format!("use run directory {}: it is not empty (name another one)", path.display());
+                format!("run directory {} is not empty (name another one)", path.display());
             Err(Failure::new(Exit::Input, message))
         }
         false => Ok(()),
     }
 }
 
-/// Makes a directory for output, and those above it.
+/// Creates a directory for output, and its parents.
 pub fn make_directory(path: &Path) -> Result<(), Failure> {
     check_directory(path)?;
     fs::create_dir_all(path).map_err(|error| refused(path, error.to_string()))
 }
 
-/// Makes a file without a name in a directory; nothing is left of it.
+/// Fails if no file can be created in `parent`. Tries it with an unnamed temporary file, which disappears.
 fn check_parent(output: &Path, parent: &Path) -> Result<(), Failure> {
     let shown = parent.display();
     match fs::metadata(parent) {

@@ -16,7 +16,7 @@ pub struct Doctor {}
 /// The result of the checks.
 #[derive(Debug, Serialize)]
 struct Report {
-    /// The kind of the settings.
+    /// The setting `sandbox.kind`.
     wanted: SandboxKind,
     sandboxes: Vec<SandboxCheck>,
     /// `None` where no sandbox can start them.
@@ -29,10 +29,10 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct SandboxCheck {
     kind: SandboxKind,
-    /// The name of the sandbox on this machine, as in records.
+    /// The sandbox's name in records; `None` if it is not available.
     name: Option<&'static str>,
     promises: Vec<Promise>,
-    /// Why it cannot be had.
+    /// The reason why it is not available.
     error: Option<String>,
 }
 

@@ -177,7 +177,7 @@ impl Each<'_> {
         }
         let began = Instant::now();
         let sandbox = around.sandbox()?;
-        let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
+        let writer = Writer::for_gists(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
         let progress = ProgressLine::new(around.talk);
         let opened = self.target.open(around, sandbox, &progress, &[&self.directory])?;

@@ -1,7 +1,7 @@
 //! `gistify help`: the help of a command, or the text of a topic.
 //!
 //! Topics are the reference of the program: files in `agent/help`, whose first line is their title. The
-//! manual page has them as well. A topic with the name of a command is printed behind that command's help.
+//! manual page has them as well. A topic with the name of a command is printed after that command's help.
 
 use clap::Args;
 use include_dir::{Dir, include_dir};
@@ -23,11 +23,8 @@ impl Help {
         command.build();
         let mut at = &mut command;
         for word in &self.words {
-            match at.find_subcommand_mut(word) {
-                // The borrow checker does not see that this one is not used in the other arm.
-                Some(_) => at = at.find_subcommand_mut(word).expect("it was found"),
-                None => return topic(&self.words),
-            }
+            let Some(inner) = at.find_subcommand_mut(word) else { return topic(&self.words) };
+            at = inner;
         }
         print!("{}", at.render_long_help());
         // A topic may have the name of a command.
@@ -56,7 +53,7 @@ pub fn topics() -> Vec<(&'static str, &'static str, &'static str)> {
     topics
 }
 
-/// Returns the known word that is most like a given one, if one is like it at all.
+/// Returns the known word most similar to `word`, if their Jaro-Winkler similarity exceeds 0.8.
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|known| (strsim::jaro_winkler(word, known), known))

@@ -228,6 +228,7 @@ enum Action {
 pub fn command_line(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match parse(args) {
         Ok(cli) => act(cli).unwrap_or_else(|failure| {
+            tracing::error!("{}", failure.message());
             eprintln!("gistify: {}", printable(&failure.message()));
             failure.exit
         }),

@@ -139,7 +139,7 @@ impl ReproCommand {
         self.run_dir.as_deref().map_or(Ok(()), check_new_directory)?;
         let oracle = self.oracle.as_deref().map(runnable).transpose()?;
         let sandbox = around.sandbox()?;
-        let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
+        let writer = Writer::for_gists(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
         let progress = ProgressLine::new(around.talk);
         let own = given_paths(&[Some(&output), self.run_dir.as_ref()]);
@@ -387,12 +387,20 @@ fn repro_message(session: &Session, repro: &Repro, inlined: &[Distribution]) -> 
     if !repro.needs.is_empty() {
         row("reads", format!("{} (copy them from the repository)", repro.needs.join(", ")));
     }
-    let size = repro.text.lines().count() - repro.head;
+    if let [first, rest @ ..] = repro.others.as_slice() {
+        let more =
+            if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        row("left out", format!("the failure of {first}{more} (a repro has one: name the test)"));
+    }
+    let is_code = |line: &&str| !line.trim().is_empty();
+    let size = repro.text.lines().skip(repro.head).filter(is_code).count();
     let changed = repro.foreign.iter().filter(|line| line.line > repro.head).count();
     let before = repro.before;
     row(
         "size",
-        format!("{size} lines below its head, {changed} of them changed; the gist has {before}"),
+        format!(
+            "{size} lines of code below its head, {changed} of them changed; the gist has {before}"
+        ),
     );
     let (major, minor, _) = session.environment.version;
     let requires = repro.requires.iter().map(|one| one.replace("==", " "));

@@ -31,7 +31,7 @@ use crate::{
     writer::{TRAJECTORY, Writer, matched_map, source_map},
 };
 
-/// The gist that runs by itself, in a record.
+/// The file of a record with the standalone gist.
 pub const STANDALONE: &str = "standalone.py";
 
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ pub struct Run {
     /// that it reads, and a last block that runs it.
     #[arg(long)]
     standalone: bool,
-    /// Take up the run whose record this is: its answers are repeated, then the model goes on.
+    /// Continue the run with this record: its answers are replayed, then the model is asked again.
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
     /// Leave the run's record in this directory, which has to be empty.
@@ -63,7 +63,7 @@ pub struct Run {
     #[arg(long, value_name = "WHICH", num_args = 0..=1, default_missing_value = "all", value_enum)]
     #[arg(conflicts_with_all = ["standalone", "resume", "run_dir", "explain", "require", "mutants"])]
     each: Option<EachSelection>,
-    /// Gists of --each at once.
+    /// Gists that --each writes at the same time.
     #[arg(short, long, value_name = "N", requires = "each")]
     workers: Option<u32>,
     #[command(flatten)]
@@ -81,13 +81,13 @@ pub struct RunOutput<'a> {
     outcome: &'a Outcome,
     gist: &'a Path,
     record: &'a Path,
-    /// The earlier trace of the command, if one was looked for.
+    /// The lookup of an earlier trace: none, reused, or outdated.
     trace: Option<&'a Reuse>,
     scores: VersionedRecord<'a, Evaluation>,
 }
 
 impl Run {
-    /// The settings that its flags stand for.
+    /// Returns the settings that its flags set.
     pub fn flags(&self) -> Flags {
         let mut flags = self.target.flags();
         self.mutants.flags(&mut flags);
@@ -110,7 +110,7 @@ impl Run {
         check_file(output, self.force)?;
         self.run_dir.as_deref().map_or(Ok(()), check_new_directory)?;
         let sandbox = around.sandbox()?;
-        let writer = Writer::new(around.settings.clone(), sandbox.clone(), &around.access())
+        let writer = Writer::for_gists(around.settings.clone(), sandbox.clone(), &around.access())
             .or_exit(Exit::Usage)?;
         let progress = ProgressLine::new(around.talk);
         // What lies in the repository of this making is no part of it.
@@ -166,7 +166,7 @@ impl Run {
             && let Some(plan) = &findings.plan
         {
             let explained = explain(plan, gist);
-            // What is printed for machines stays whole.
+            // Machine-readable stdout stays parseable: the explanation goes to stderr.
             match printed {
                 Printed::Full => print!("{explained}"),
                 Printed::Json | Printed::Checked(_) => eprint!("{explained}"),
@@ -267,12 +267,12 @@ fn reuse_message(reuse: &Reuse) -> Option<String> {
             files(changed)
         )),
         Reuse::Outdated(changed) => {
-            Some(format!("made again: {} changed since the last run", files(changed)))
+            Some(format!("traced again: {} changed since the last run", files(changed)))
         }
     }
 }
 
-/// The answers of an earlier run of the same task.
+/// Reads the model's answers from the trajectory in `directory`; fails if it is of another repository state or command.
 fn answers(directory: &Path, session: &Session) -> Result<Vec<Answer>, Failure> {
     let records = read_trajectory(&directory.join(TRAJECTORY)).or_exit(Exit::Input)?;
     let Some(TrajectoryRecord::Start(start)) = records.first() else {
@@ -322,7 +322,7 @@ pub fn write_reasons(record: &RunDirectory, session: &mut Session) -> Result<(),
     if let Some(gist) = &session.findings.gist {
         record.write(GIST_NAME, gist.text.as_bytes()).or_exit(Exit::Infrastructure)?;
     }
-    // The map of a gist that a model wrote is found by its text; nobody is judged by it.
+    // For a gist that a model wrote, the map is matched by text; no score uses it.
     match source_map(session).or_else(|| matched_map(session)) {
         Some(map) => {
             let path = record.path().join("source-map.json");
@@ -332,7 +332,7 @@ pub fn write_reasons(record: &RunDirectory, session: &mut Session) -> Result<(),
     }
 }
 
-/// Why a session has no gist.
+/// Returns the failure, with its exit code, of a session that has no gist.
 pub fn without_gist(session: &Session, end: &End) -> Failure {
     match (&end.outcome, &session.findings.unusable) {
         (Outcome::Interrupted, _) => Failure::new(Exit::Interrupted, "interrupted"),

@@ -1,4 +1,4 @@
-//! The five phases of a search, one after the other.
+//! Executes the five phases of a search in order. Decisions are the analyst's, requests the source's.
 
 use tools::Interrupt;
 
@@ -14,11 +14,11 @@ use super::{
 /// Bounds on a search.
 #[derive(Debug, Clone, Copy)]
 pub struct FindLimits {
-    /// Repositories of all queries together.
+    /// The most repositories that all queries together may propose.
     pub proposals: usize,
-    /// Repositories whose READMEs are read.
+    /// The most repositories whose READMEs are read.
     pub browsed: usize,
-    /// Repositories that are opened and mapped with success.
+    /// The number of validations without a problem after which no more repositories are opened.
     pub validated: usize,
 }
 
@@ -40,27 +40,28 @@ pub struct FindSpec<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Why a search has no result.
+/// An error that ends a search without a report.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     /// The source gives no answer.
     #[error(transparent)]
     Source(#[from] SearchSourceError),
-    /// The analyst gives none.
+    /// The analyst gives no answer.
     #[error(transparent)]
     Analyst(#[from] AnalystError),
     /// There is nothing to search by.
-    #[error("the task has no word to search by (name one with --query)")]
+    #[error("the task has no word to search by (add a query with --query)")]
     NoQuery,
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Searches repositories for a task.
+/// Searches repositories for `spec.task` and returns them ranked.
 ///
 /// # Errors
-/// The source or the analyst fails. A README that is not given and a repository that does not open are results.
+/// The source or the analyst fails, there is no query, or the user interrupts. An unavailable README or a
+/// repository that does not open is no error: the search continues.
 pub fn find(spec: &FindSpec<'_>, analyst: &mut dyn Analyst) -> Result<FindReport, FindError> {
     let log = spec.log;
     log.begin(SearchPhase::TaskDefinition);
@@ -104,14 +105,14 @@ pub fn find(spec: &FindSpec<'_>, analyst: &mut dyn Analyst) -> Result<FindReport
     let judged_first =
         judged.repositories.first().map(|one| (one.name.clone(), one.can_solve_task));
     let mut repositories = spec.validated(judged.repositories, &browsed, &intent)?;
-    // Repositories that are not available come last.
+    // The sort is stable: repositories that cannot solve the task move behind the others.
     repositories.sort_by_key(|one| !one.can_solve_task);
     for (rank, one) in (1..).zip(&mut repositories) {
         one.rank = rank;
         log.line(format!("{rank}. {}: {}", one.name, one.reason));
     }
     let own = judged.recommendation;
-    // A recommendation of what validation refused, or put behind another, is none.
+    // The analyst's text is used only if its first repository is still first, with the same verdict.
     let first = repositories.first().map(|one| (one.name.clone(), one.can_solve_task));
     let stays = !own.is_empty() && first == judged_first;
     Ok(FindReport {
@@ -222,7 +223,7 @@ impl FindSpec<'_> {
                 }
                 false => None,
             };
-            // An interrupt looks like a failure to open.
+            // An interrupted validation has a problem too; it must not be recorded as one.
             self.check()?;
             if let Some(validation) = &validation {
                 self.log.line(format!("validating {}: {}", one.found.name, validation.summary()));

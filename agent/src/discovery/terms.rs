@@ -1,10 +1,10 @@
-//! The words of texts as they are compared: identifiers in parts, in lower case, without common endings.
+//! Terms, by which texts are compared: identifiers are split, put in lower case and stripped of common endings.
 //!
 //! `DetectingEdges`, `edge_detection` and "edges are detected" have the same two terms.
 
 use std::collections::BTreeSet;
 
-/// Words that say nothing about a task: function words, and words by which people ask for a repository.
+/// Words that do not distinguish tasks: function words, and words of any request for a repository.
 const STOP_WORDS: &[&str] = &[
     "a",
     "about",
@@ -108,36 +108,36 @@ const STOP_WORDS: &[&str] = &[
     "your",
 ];
 
-/// Endings that are cut off, the longest first, as long as four letters stay.
+/// Endings, longest first. [`term`] removes the first that leaves at least [`STEM`] letters.
 const ENDINGS: [&str; 13] =
     ["ations", "ation", "ings", "ions", "ing", "ion", "ies", "ers", "es", "ed", "er", "s", "e"];
 const STEM: usize = 4;
 
-/// Returns true if a word says nothing about a task.
+/// Returns true if a word is in the list of stop words, in any case.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.contains(&word.to_lowercase().as_str())
 }
 
-/// The term of one word.
+/// Returns a word in lower case without its ending: `Detecting` gives `detect`.
 pub fn term(word: &str) -> String {
     let lower = word.to_lowercase();
     let stem = ENDINGS.iter().find_map(|ending| {
         let stem = lower.strip_suffix(ending)?;
-        // The last letter of `class` is no ending.
+        // An `s` after an `s` is no plural: `class` keeps both.
         let whole = *ending == "s" && stem.ends_with('s');
         (!whole && stem.chars().count() >= STEM).then(|| stem.to_owned())
     });
     stem.unwrap_or(lower)
 }
 
-/// Returns true if a text has all terms of a word: `yolov8` has two. `there` are the terms of the text.
+/// Returns true if `there`, the terms of a text, has all terms of a word: `yolov8` has two.
 pub fn has_terms(there: &BTreeSet<String>, word: &str) -> bool {
     let mut own = terms(word).peekable();
     own.peek().is_some() && own.all(|term| there.contains(&term))
 }
 
-/// The words of a text but for stop words, identifiers in parts: between signs, at capitals, and between letters and
-/// digits.
+/// Splits a text at signs, drops stop words, then splits at capitals and between letters and digits.
+/// A stop word inside an identifier stays: `getImage` gives `get` and `Image`.
 pub fn words(text: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let whole = text.split(|c: char| !c.is_alphanumeric());
@@ -160,13 +160,16 @@ pub fn words(text: &str) -> Vec<&str> {
     all
 }
 
-/// The terms of a text, in order, without stop words and single letters.
+/// Returns the terms of a text, in order, without stop words and single letters.
 pub fn terms(text: &str) -> impl Iterator<Item = String> {
-    let telling = |word: &&str| word.chars().count() > 1 && !is_stop_word(word);
-    words(text).into_iter().filter(telling).map(term)
+    let is_significant = |word: &&str| {
+        let is_letter = word.chars().count() == 1 && word.starts_with(char::is_alphabetic);
+        !is_letter && !is_stop_word(word)
+    };
+    words(text).into_iter().filter(is_significant).map(term)
 }
 
-/// A text as its terms, for a measure that compares words.
+/// Joins the terms of a text with spaces.
 pub fn normal_text(text: &str) -> String {
     terms(text).collect::<Vec<_>>().join(" ")
 }
@@ -194,6 +197,7 @@ mod tests {
             ("restore an image, restoration of images", "restor imag restor imag"),
             ("classes of a class", "class class"),
             ("find a Python repository", ""),
+            ("yolov8", "yolov 8"),
         ] {
             assert_eq!(normal_text(text), expected, "{text}");
         }

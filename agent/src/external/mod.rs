@@ -20,7 +20,7 @@ use crate::{
 };
 use gateway::{Gateway, serve};
 
-/// A program that writes gists with the model of a writer.
+/// A solver that runs the user's program with the model and limits of a [`Writer`].
 pub struct External {
     name: String,
     words: Vec<String>,
@@ -31,7 +31,7 @@ pub struct External {
 const RELAY: &str = include_str!("relay.py");
 
 impl External {
-    /// Returns a program by its command. `{repo}`, `{task}` and `{output}` are replaced by the copy
+    /// Returns a solver that runs the command `words`. `{repo}`, `{task}` and `{output}` are replaced by the copy
     /// of the repository, the task in words, and the gist's path. `readable` are further paths that
     /// it may read.
     pub fn new(name: &str, words: Vec<String>, readable: Vec<PathBuf>, writer: Writer) -> Self {
@@ -61,12 +61,12 @@ impl External {
         let copy = session.workspace.copy(&session.repository).map_err(|error| text(&error))?;
         let (scratch, output) = (place("home")?, place("output")?);
         let gist = output.join(tools::GIST_NAME);
-        // The path of a socket is short by its nature.
+        // Unix limits a socket's path to about 108 bytes, so it is directly below `/tmp`.
         let sockets = tempfile::Builder::new().prefix("gistify-gw").tempdir_in("/tmp");
         let sockets = sockets.map_err(|error| text(&error))?;
         let socket = sockets.path().join("s");
         let listener = UnixListener::bind(&socket).map_err(|error| text(&error))?;
-        // The sandbox's user may be another one.
+        // The sandbox may run the program as another user, who must reach the socket.
         let shared = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         fs::set_permissions(&socket, shared).map_err(|error| text(&error))?;
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -94,7 +94,7 @@ impl External {
             ("TMPDIR", path(&scratch)),
             ("LANG", "C.UTF-8".to_owned()),
             ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
-            // Nothing here is a key: the gateway asks nobody for one.
+            // A placeholder for clients that require a key; the gateway checks none.
             ("OPENAI_API_KEY", "gateway".to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value))

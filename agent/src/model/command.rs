@@ -93,7 +93,11 @@ impl CommandModel {
             })?
             .map_err(|error| failed("read from", error))?;
         if !output.status.success() {
-            return Err(ExchangeFailure::again(format!("{program} ended with {}", output.status)));
+            // It repeats its own requests where that helps: a program with a fault would fail each time.
+            return Err(ExchangeFailure::Refused(format!(
+                "{program} ended with {}",
+                output.status
+            )));
         }
         Ok(read(&output.stdout))
     }

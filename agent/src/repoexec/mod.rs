@@ -1,6 +1,6 @@
 //! Models that complete single functions of a repository (RepoExec): how they are asked, and their answers recorded.
 //!
-//! Every sentence that they see comes from `prompts/repoexec/`. What their answers are worth is for `eval`.
+//! Every sentence that they see comes from `prompts/repoexec/`. `eval` scores the answers.
 
 mod asking;
 mod prompting;

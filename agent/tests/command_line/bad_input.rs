@@ -60,6 +60,14 @@ fn a_repository_that_cannot_be_read() {
 }
 
 #[test]
+fn a_scaffold_without_a_slicer_needs_a_model() {
+    let user = User::new();
+    user.repository("small", SMALL);
+    let scaffold = ["run", "small", "--scaffold", "swe-agent", "--"];
+    check(&user, &[&scaffold[..], &TEST].concat(), 2, &["scaffold swe-agent needs a model", "-m"]);
+}
+
+#[test]
 fn commands_that_are_none() {
     let user = User::new();
     user.repository("small", SMALL);

@@ -184,6 +184,20 @@ fn a_test_becomes_a_program_without_pytest() {
 }
 
 #[test]
+fn of_several_failures_the_first_is_kept_and_another_named() {
+    let Some(python) = python() else { return };
+    let user = User::new();
+    let tests = "def test_one():\n    assert 1 == 2\n\n\ndef test_two():\n    assert 3 == 4\n\n\ndef test_three():\n    assert 5 == 6\n";
+    user.repository("small", &format!("#- test_sums.py\n{tests}"));
+    let ran =
+        user.gistify(&["repro", "small", "--python", &python, "--", "pytest", "test_sums.py"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("the failure of test_two and 1 more"), "{}", ran.out);
+    let text = read(&user.here().join("repro.py"));
+    assert!(text.contains("test_one") && !text.contains("test_three"), "{text}");
+}
+
+#[test]
 fn a_failed_assertion_keeps_the_values_that_it_compares() {
     let command = ["pytest", "tests/test_prices.py::test_sum"];
     let Some((text, printed)) = check(&[], &command) else { return };

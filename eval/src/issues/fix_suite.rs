@@ -59,7 +59,7 @@ pub struct PinnedFix {
     pub patch: Vec<String>,
     /// The files whose change is that of the tests.
     pub tests: Vec<String>,
-    /// Files and directories that pytest runs; without, the files of the tests.
+    /// Files and directories that pytest executes; if empty, those of `tests`.
     #[serde(default)]
     pub run: Vec<String>,
     /// The tests that only pass with the true patch.
@@ -88,7 +88,7 @@ impl FixSuite {
     /// Reads a suite from text.
     ///
     /// # Errors
-    /// It is no suite.
+    /// The text is not TOML of this form, has no issue, repeats an id, or has a value that cannot be used.
     pub fn parse(name: &str, text: &str) -> Result<Self, TaskError> {
         let suite: Self = toml::from_str(text)
             .map_err(|source| TaskError::Syntax { name: name.to_owned(), source: source.into() })?;
@@ -167,7 +167,7 @@ impl PinnedFix {
 }
 
 impl PinnedRelease {
-    /// The file of the index.
+    /// Returns the file in the package index, with its hash in lower case.
     pub fn file(&self) -> tools::Artifact {
         tools::Artifact { file: self.artifact.clone(), sha256: self.sha256.to_ascii_lowercase() }
     }

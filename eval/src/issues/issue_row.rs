@@ -76,13 +76,13 @@ pub struct RowRelease {
     pub requirements: String,
 }
 
-/// A list of names as SWE-bench's data set has it: JSON within a text.
+/// Serializes names as SWE-bench does: a string that contains a JSON list, `"[\"t.py::a\"]"`.
 fn write_names<S: Serializer>(names: &[String], serializer: S) -> Result<S::Ok, S::Error> {
     let text = serde_json::to_string(names).expect("texts are plain data");
     serializer.serialize_str(&text)
 }
 
-/// Reads such a list, or a plain one.
+/// Deserializes a string that contains a JSON list, a plain list, or an empty string (no names).
 fn read_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -99,7 +99,8 @@ fn read_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>,
 }
 
 impl IssueRow {
-    /// The reason why no test can tell if a patch resolves it.
+    /// Returns the reason why a patch of this row cannot be tested: no FAIL_TO_PASS, or an id that is not `PATH::NAME`.
+    /// Returns `None` if it can.
     pub fn without_tests(&self) -> Option<String> {
         if self.fail_to_pass.is_empty() {
             return Some("FAIL_TO_PASS is empty".to_owned());
@@ -137,7 +138,8 @@ impl IssueRow {
     }
 }
 
-/// Reads a file of issues: its rows, and those that are none. Empty lines are no rows.
+/// Parses a JSONL file: the valid rows, and the malformed lines with reasons. Empty lines are skipped; a repeated id is
+/// malformed.
 pub fn read_issue_rows(text: &str) -> (Vec<IssueRow>, Vec<MalformedRow>) {
     let mut ids = BTreeSet::new();
     read_json_lines(text, |row: &IssueRow| {

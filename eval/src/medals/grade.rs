@@ -1,4 +1,4 @@
-//! The grade of one result, and the shares of many.
+//! Grades one competition result, and computes for each solver the percentage of competitions with each grade.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::report::Table;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Medal {
-    /// The third.
+    /// The score reaches the bronze threshold.
     Bronze,
-    /// The second.
+    /// The score reaches the silver threshold.
     Silver,
-    /// The first.
+    /// The score reaches the gold threshold.
     Gold,
 }
 
@@ -29,7 +29,7 @@ pub struct Grade {
     pub made: bool,
     /// It is valid.
     pub valid: bool,
-    /// Its score is better than the median.
+    /// Its score is strictly better than the competition's median (lower, where lower is better).
     pub above_median: bool,
     /// Its medal.
     pub medal: Option<Medal>,
@@ -58,7 +58,8 @@ pub struct MedalShares {
 }
 
 impl Competition {
-    /// The grade of a result: a medal takes a score as good as its threshold, the place above the median a better one.
+    /// Grades a result. A medal needs a score equal to its threshold or better; `above_median` needs a strictly better one.
+    /// An invalid result has neither.
     pub fn grade(&self, row: &CompetitionRow) -> Grade {
         let Some(score) = row.score.filter(|_| row.valid) else {
             return Grade { made: row.is_made(), valid: row.valid, ..Grade::default() };

@@ -1,4 +1,4 @@
-//! The solvers of tasks in natural language: a task in, a directory of outputs out.
+//! The solvers of queries: a query in, a directory of outputs out.
 //!
 //! A solver gets the query, copies of the inputs and of the repository. It never gets the criteria.
 
@@ -16,19 +16,19 @@ use tools::{
 
 use crate::{error::EvalError, scorers::Effort};
 
-/// Solves tasks in natural language; several threads may share it.
+/// Solves queries; several threads may share it.
 pub trait QuerySolver: Sync {
     /// Its name in tables.
     fn name(&self) -> &str;
 
-    /// Works on one task to its end. A failure is part of the answer.
+    /// Solves one query. A failure is returned in the answer.
     fn answer(&self, context: &QueryContext<'_>) -> QueryAnswer;
 }
 
 /// All that a solver gets.
 #[derive(Clone, Copy)]
 pub struct QueryContext<'a> {
-    /// The task in words.
+    /// The text of the query.
     pub query: &'a str,
     /// The inputs.
     pub inputs: &'a [QueryInput],
@@ -38,11 +38,11 @@ pub struct QueryContext<'a> {
     pub repository: &'a Repository,
     /// The interpreter and packages of its code.
     pub environment: &'a Environment,
-    /// Bounds on each run.
+    /// Limits of each execution; for a program `time` replaces their wall and CPU time.
     pub limits: Limits,
     /// Wall-clock time of the whole work.
     pub time: Duration,
-    /// An existing directory for what is left of the work; the outputs go below it.
+    /// An existing directory that keeps the record: printed output, and the outputs in `outputs/`.
     pub record: &'a Path,
     /// The directory for working directories.
     pub scratch: &'a Path,
@@ -55,7 +55,7 @@ pub struct QueryContext<'a> {
 pub struct QueryAnswer {
     /// The directory of outputs, or why there is none.
     pub outputs: Result<PathBuf, String>,
-    /// The end of the work, in words.
+    /// One line on how the work ended: `ended`, a status with the last line of stderr, or a reason.
     pub outcome: String,
     /// True if it ended for a reason outside of the solver's control: its outputs are not judged then.
     pub infrastructure: bool,
@@ -74,11 +74,11 @@ impl QueryAnswer {
     }
 }
 
-/// A program that solves tasks, in the sandbox and in the directory of the work.
+/// A program that solves queries, in the sandbox and in the directory of the work.
 pub struct ProgramSolver<'a> {
     /// Its name in tables.
     pub name: String,
-    /// Its words, in which `{query}` is replaced by the task.
+    /// Its command line; `{query}` in an argument is replaced by the text of the query.
     pub words: Vec<String>,
     /// Files that are put into the directory of the work: names and texts.
     pub files: Vec<(String, String)>,
@@ -88,7 +88,7 @@ pub struct ProgramSolver<'a> {
     pub sandbox: &'a dyn Sandbox,
 }
 
-/// The names of what a program printed, in a record.
+/// The files of a record that keep the program's stdout and stderr.
 const STREAMS: [&str; 2] = ["stdout.txt", "stderr.txt"];
 
 impl ProgramSolver<'_> {

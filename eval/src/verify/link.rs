@@ -42,7 +42,7 @@ pub enum Linked {
     Impossible(String),
 }
 
-/// A gist as the original tests find it.
+/// The inputs of a linked run: the table of names, the gist without its tests, and the names that it lacks.
 pub struct LinkPlan {
     pub link: Link,
     /// The text without the tests, line by line.
@@ -51,7 +51,7 @@ pub struct LinkPlan {
     pub lacking: BTreeSet<String>,
 }
 
-/// Makes the table of names of a gist.
+/// Maps each name of each internal module to the gist's names for it, and lists the names that the gist lacks.
 pub fn plan(text: &str, placed: &Placed, ground: &Ground<'_>, tolerant: bool) -> LinkPlan {
     let internal = ground.internal;
     let is_test = |path: &str| internal.support.contains(path);
@@ -98,7 +98,7 @@ pub fn plan(text: &str, placed: &Placed, ground: &Ground<'_>, tolerant: bool) ->
     LinkPlan { link, text: without_tests(text, placed, internal), lacking }
 }
 
-/// Names that each module has for itself.
+/// Attributes that Python sets on each module; they are never linked.
 const OWN: [&str; 10] = [
     "__annotations__",
     "__builtins__",
@@ -162,7 +162,7 @@ fn linked_module(
             (_, Some(Thing::External(outer, attribute))) => {
                 entry.outside.insert(name, (outer, attribute));
             }
-            // A package may hand on what a file of the tests' has: that file is the original's.
+            // A package may re-export a name of a test file; it is then imported from the original file.
             (_, Some(Thing::Own(path, own))) if ground.internal.support.contains(&path) => {
                 if let Some(home) = meaning.module_of(&path) {
                     entry.outside.insert(name, (home.to_owned(), Some(own)));
@@ -239,7 +239,7 @@ fn without_tests(text: &str, placed: &Placed, internal: &Internal) -> String {
     for (first, last, glue) in &placed.glue {
         let goes = match glue {
             Glue::Plugins(_) => true,
-            // What the source stands for here, whatever has its name later.
+            // The thing that `source` names at this line; later lines may rebind it.
             Glue::Alias { source, .. } => {
                 placed.names.before(*first, source).is_some_and(is_of_tests)
             }
@@ -258,7 +258,7 @@ fn without_tests(text: &str, placed: &Placed, internal: &Internal) -> String {
             ),
             _ => false,
         };
-        // What stands in a block goes with it.
+        // Indented glue belongs to a block: it is removed only with that block.
         let is_inside = gone.iter().any(|(from, to)| (from..=to).contains(&first));
         if goes && !is_inside && !text_is_indented(text, *first) {
             gone.push((*first, *last));

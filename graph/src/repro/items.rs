@@ -1,4 +1,5 @@
-//! Takes items out of lists: parameters that nothing reads, with what calls give them, and elements of displays.
+//! Removes items from lists: unread parameters with their arguments, elements of displays, keyword arguments,
+//! and unread names of imports and assignments.
 
 use std::collections::BTreeSet;
 
@@ -126,7 +127,7 @@ pub fn without_unread_names(gist: &Gist, at: usize) -> Option<Gist> {
     })
 }
 
-/// The lines of a list that is worth emptying before anything else is tried.
+/// The minimum number of line breaks in a list that is emptied as a whole before its elements are tried.
 const LARGE_LIST: usize = 10;
 
 /// The bytes of a list on one line that is worth a proposal for each element: a row of names that glue defines.

@@ -35,16 +35,15 @@ pub fn find_interpreters(host: &Host) -> Vec<PathBuf> {
     found
 }
 
-/// The interpreter for a directory where the user names none: that of the virtual environment in
-/// it, else the first `python3` on the path.
+/// Returns the interpreter of the virtual environment in `root`, else the `python3` of [`find_interpreter`].
 pub fn default_interpreter(root: &Path, host: &Host) -> Option<PathBuf> {
     let own = virtual_environments(root).map(|directory| directory.join("bin/python"));
     let mut own = own.filter(|python| is_executable(python));
     own.next().or_else(|| find_interpreter("python3", root, host))
 }
 
-/// The interpreter that the user means by the name of a program, such as `python3.12`, for a repository: in a directory
-/// that the user names, on the path, or wherever else one of that name is installed.
+/// Returns the first program called `name`, such as `python3.12`: in the directories of `host.pythons`, on `PATH`, or
+/// beside any other interpreter. Replaces a pyenv shim by the program that it starts in `root`.
 pub fn find_interpreter(name: &str, root: &Path, host: &Host) -> Option<PathBuf> {
     let beside =
         |python: PathBuf| Some(python.parent()?.join(name)).filter(|one| is_executable(one));
@@ -61,7 +60,7 @@ pub fn find_interpreter(name: &str, root: &Path, host: &Host) -> Option<PathBuf>
     named().or_else(on_path).or_else(elsewhere)
 }
 
-/// The version of Python that the virtual environment in a directory was made of.
+/// Returns the Python version that the virtual environment in `root` records in its `pyvenv.cfg`.
 pub fn declared_version(root: &Path) -> Option<(u8, u8)> {
     virtual_environments(root).find_map(|directory| {
         let text = fs::read_to_string(directory.join("pyvenv.cfg")).ok()?;
@@ -80,9 +79,9 @@ fn virtual_environments(root: &Path) -> impl Iterator<Item = PathBuf> {
     own.into_iter().filter(|directory| directory.join("pyvenv.cfg").is_file())
 }
 
-/// The interpreter that one of pyenv's shims starts for a repository, where the user names the shim by its path. A shim
-/// finds it by the user's environment, which a sandbox does not have. Where no version is selected that has the program,
-/// it is the newest that does.
+/// Returns the program that the pyenv shim `python` starts in `root`: that of the selected version, else of the newest
+/// version that has it. Returns `None` if `python` is no shim. A shim itself cannot run in a sandbox, because it reads
+/// the user's environment.
 pub(super) fn behind_shim(python: &Path, root: &Path) -> Option<PathBuf> {
     let name = python.file_name()?.to_str()?;
     let pyenv = shims_root(python.parent()?)?;
@@ -98,8 +97,8 @@ pub(super) fn behind_shim(python: &Path, root: &Path) -> Option<PathBuf> {
     selected(&pyenv, name, root, None).or_else(newest)
 }
 
-/// The program of a name in the versions that pyenv selects: by its variable, by the file `.python-version` of a
-/// directory or one around it, else by its own file.
+/// Returns the program `name` of the first selected version that has it. The selection is `variable` (`PYENV_VERSION`),
+/// else the nearest `.python-version` in `root` or above, else pyenv's file `version`.
 fn selected(pyenv: &Path, name: &str, root: &Path, variable: Option<&str>) -> Option<PathBuf> {
     let files = root.ancestors().map(|directory| directory.join(".python-version"));
     let mut files = files.chain([pyenv.join("version")]);
@@ -115,7 +114,7 @@ fn selected(pyenv: &Path, name: &str, root: &Path, variable: Option<&str>) -> Op
     programs.next()
 }
 
-/// The directory of a version; `3.11` stands for the newest 3.11.
+/// Returns the directory of a version; `3.11` selects the newest `3.11.x`.
 fn version_directory(versions: &Path, version: &str) -> Option<PathBuf> {
     let exact = versions.join(version);
     if exact.is_dir() {
@@ -134,7 +133,7 @@ fn version_directory(versions: &Path, version: &str) -> Option<PathBuf> {
     matching.pop().map(|(_, path)| path)
 }
 
-/// pyenv's root, where a directory holds its shims.
+/// Returns pyenv's root if `directory` is its directory of shims.
 fn shims_root(directory: &Path) -> Option<PathBuf> {
     let root = directory.parent()?;
     let is_shims = directory.file_name()? == "shims" && root.join("versions").is_dir();
@@ -146,7 +145,7 @@ fn versions(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries
         .flatten()
-        // A virtual environment that pyenv made is somebody's project.
+        // A virtual environment among pyenv's versions belongs to a project.
         .filter(|entry| !entry.path().join("pyvenv.cfg").exists())
         .map(|entry| entry.path().join("bin/python3"))
         .filter(|python| is_executable(python))

@@ -1,5 +1,5 @@
-//! The tool that writes a file of the work on a query, or replaces a text in one. Inputs are never written, and no path
-//! leads out.
+//! The tool that writes a file in the working directory of a query, or replaces one text in such a file. It refuses
+//! inputs, symbolic links and paths outside of the directory.
 
 use std::{
     fs,
@@ -73,7 +73,9 @@ fn write(work: &QueryWork, asked: &Arguments) -> Result<Written, ToolError> {
         return refuse(format!("{path}: inputs are not written"));
     }
     if let Some(link) = link_above(work.root(), path) {
-        return refuse(format!("{path}: {link} is a symbolic link"));
+        return refuse(format!(
+            "{path}: {link} is a symbolic link (write to a directory that is not a link)"
+        ));
     }
     let whole = work.root().join(path);
     match whole.symlink_metadata() {
@@ -83,7 +85,9 @@ fn write(work: &QueryWork, asked: &Arguments) -> Result<Written, ToolError> {
     let failed = |reason: String| Problem::Failed.because(format!("write {path}: {reason}"));
     let text = match &asked.old {
         None => asked.text.clone(),
-        Some(old) if old.is_empty() => return refuse("`old` is empty".to_owned()),
+        Some(old) if old.is_empty() => {
+            return refuse("`old` is empty (leave it out to replace all)".to_owned());
+        }
         Some(old) => {
             let mut before = String::new();
             let opened = open_regular(&whole).map_err(|error| match error.kind() {

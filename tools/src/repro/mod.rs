@@ -74,6 +74,8 @@ pub struct Repro {
     pub failure: String,
     /// The line of the repository that raises it.
     pub place: Option<Place>,
+    /// The other tests that fail under the command, by their names: the file does not reproduce them.
+    pub others: Vec<String>,
     /// Runs alone in which it failed in the same way.
     pub reproduced: usize,
     /// Runs alone.
@@ -122,7 +124,9 @@ pub enum SearchEnd {
 impl std::fmt::Display for SearchEnd {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(match self {
-            Self::Minimal => "no statement can be removed any more",
+            Self::Minimal => {
+                "no statement can be removed any more (ends of blocks that were not executed stay)"
+            }
             Self::NoStart => {
                 "not started, as the gist does not fail in the same way in an empty directory"
             }
@@ -253,7 +257,7 @@ impl<'a> Work<'a> {
         // Until a run does without them, the file needs all.
         form.set_plugins(plugins_of(&inventory));
         let gist = form.prepared(&gist, &session.command);
-        let before = gist.lines.len();
+        let before = gist.text.lines().filter(|line| !line.trim().is_empty()).count();
         let tests: BTreeSet<String> = oracle
             .case()
             .into_iter()
@@ -452,6 +456,7 @@ impl<'a> Work<'a> {
             foreign: foreign.collect(),
             failure: self.oracle.describe(),
             place: self.oracle.place().cloned(),
+            others: self.oracle.others().to_vec(),
             reproduced,
             runs,
             confirming_seconds: confirming.as_secs_f64(),

@@ -21,7 +21,7 @@ use crate::{
     pattern::Pattern,
     sandbox::{Network, Request, Status},
     session::Session,
-    slice::{failures, place_in_original},
+    slice::{RunFailure, failures, place_in_original},
     tool::{Problem, ToolError},
 };
 
@@ -34,6 +34,8 @@ pub(super) struct Oracle {
     raised: Option<Raised>,
     /// The tests of all cases that fail, without their parameters and files.
     failed: BTreeSet<Vec<String>>,
+    /// The cases that fail besides the first.
+    others: Vec<String>,
     /// The exception, and those that its traceback shows besides.
     links: Vec<RaisedLink>,
     status: Status,
@@ -66,6 +68,19 @@ pub fn require_failure(session: &mut Session, request: &ReproRequest) -> Result<
     Ok(())
 }
 
+/// Returns the tests of failures besides that of the first, each once, by their names in their file.
+fn other_cases(found: &[RunFailure<'_>]) -> Vec<String> {
+    let first = found.first().map_or("", |failure| failure.case);
+    let mut others: Vec<String> = Vec::new();
+    for failure in found.iter().filter(|failure| failure.case != first) {
+        let Some((_, names)) = failure.case.split_once("::") else { continue };
+        if !others.iter().any(|known| known == names) {
+            others.push(names.to_owned());
+        }
+    }
+    others
+}
+
 impl Oracle {
     /// The oracle of the original's failure; the original runs once more, to see what of it varies.
     pub(super) fn new(session: &mut Session, request: &ReproRequest) -> Result<Self, ToolError> {
@@ -88,6 +103,7 @@ impl Oracle {
                 .filter_map(|one| test_of(one.case))
                 .map(|id| id.names)
                 .collect(),
+            others: other_cases(&found),
             links: raised.as_ref().map_or_else(Vec::new, |raised| links(raised, other, &trace)),
             explanation: raised
                 .as_ref()
@@ -105,6 +121,11 @@ impl Oracle {
             is_pytest: session.command.is_pytest(),
             raised,
         })
+    }
+
+    /// The tests that fail besides the first.
+    pub(super) fn others(&self) -> &[String] {
+        &self.others
     }
 
     /// The test that fails.

@@ -1,7 +1,7 @@
 //! Runs requests in containers of a Docker engine, one container for each.
 //!
-//! A container shows the same files as the local sandbox, by the same view of this machine, so the
-//! same request has the same result in both. An engine on another machine cannot show these files
+//! A container shows the files that the local sandbox shows, because both use one `SandboxView`. The same
+//! request has the same result in both. An engine on another machine cannot show these files
 //! and is refused.
 
 mod container;
@@ -54,7 +54,7 @@ use super::{
 pub struct DockerOptions {
     /// The engine's address, as `DOCKER_HOST` has it; else the usual socket.
     pub host: Option<String>,
-    /// An image with the system's files; else this machine's own are shown.
+    /// The image that supplies the system's files; without one, a container shows this machine's.
     pub image: Option<String>,
     /// Another runtime than the engine's own, such as `runsc`.
     pub runtime: Option<String>,
@@ -67,7 +67,7 @@ pub struct DockerSandbox(Arc<Engine>);
 #[derive(Debug)]
 struct Engine {
     docker: Docker,
-    /// Until it is dropped.
+    /// `None` only during `drop`.
     runtime: Option<Runtime>,
     options: DockerOptions,
     interrupt: Interrupt,
@@ -76,7 +76,7 @@ struct Engine {
     profile: String,
     /// The files of this machine that the configured image contains.
     held: Vec<PathBuf>,
-    /// Held while an image is looked for and made.
+    /// Locked while an image is searched for and built.
     images: tokio::sync::Mutex<()>,
 }
 
@@ -211,7 +211,7 @@ impl Sandbox for DockerSandbox {
             program: request.program.clone(),
             source: io::Error::other(reason),
         };
-        // Whoever asks may be in a runtime of its own, where none can be waited for.
+        // The caller may be in a tokio runtime, where `block_on` panics, so the request runs as a task of ours.
         let (tell, told) = mpsc::channel();
         let (engine, wanted) = (self.0.clone(), request.clone());
         self.0.executor().spawn(async move {
@@ -246,7 +246,7 @@ impl Engine {
             None => self.image_of(view).await?,
         };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        // Numbers of processes come again, and in other namespaces at the same time.
+        // A process id is not unique: ids are reused, and other pid namespaces have the same ones.
         let owner = blake3::hash(self.owner.as_bytes()).to_hex();
         let name = format!("gistify-{}-{number}", &owner[..16]);
         let mark = format!("{name}-{owner}");
@@ -279,7 +279,7 @@ impl Engine {
         let mut stderr = StreamCapture::new(limits.output.saturating_add(1024));
         let mut stopped: Option<(Status, Instant)> = None;
         let mut disk = Disk::of(request);
-        // Asking the engine takes it a second, in which the streams would fill up.
+        // A usage request takes the engine a second. A separate task makes it, so that the streams are read meanwhile.
         let told = Arc::new(Mutex::new(ContainerUsage::default()));
         let looking =
             tokio::spawn(ContainerUsage::look(self.docker.clone(), name.to_owned(), told.clone()));
@@ -335,7 +335,7 @@ impl Engine {
     }
 }
 
-/// Makes the program's user the owner of what it may write, where that is another.
+/// Makes the program's user the owner of all writable files, if this process is root.
 fn give_away(writable: &[PathBuf]) -> io::Result<()> {
     let (user, group) = user();
     let mut pending = writable.to_vec();

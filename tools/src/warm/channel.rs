@@ -1,6 +1,6 @@
-//! The channel to a process that waits: two pipes with names, through which lines of JSON go.
+//! The channel to a waiting process: two named pipes that carry lines of JSON.
 //!
-//! The names are needed until the process has opened them; then they go, so that no run finds them.
+//! The process opens the pipes by name. Their names are removed after that, so that the code of a run cannot open them.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -46,16 +46,16 @@ impl Channel {
         Ok(Self { directory: directory.to_path_buf(), requests, replies, pending: Vec::new() })
     }
 
-    /// Removes the names.
+    /// Removes the pipes' names from the directory; open ends still work.
     pub(super) fn hide(&self) {
         for name in ["asked", "replies"] {
             let _ = fs::remove_file(self.directory.join(name));
         }
     }
 
-    /// Writes one line.
+    /// Sends one line. Waits without a limit while the pipe is full.
     pub(super) fn ask(&mut self, text: &[u8]) -> io::Result<()> {
-        // What an earlier run may have left says nothing of this one.
+        // Unread replies belong to an earlier run.
         self.pending.clear();
         let mut rest = [text, b"\n"].concat();
         while !rest.is_empty() {
@@ -72,7 +72,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Waits so long for a line.
+    /// Waits up to `patience` for bytes and returns the next line, if it is complete. Fails if more than [`LINE`] bytes
+    /// arrive without a line break.
     pub(super) fn hear(&mut self, patience: Duration) -> io::Result<Heard> {
         if !self.pending.contains(&b'\n') {
             wait(&self.replies, libc::POLLIN, patience)?;
@@ -108,7 +109,7 @@ fn wait(file: &File, events: i16, patience: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// The output of a run; empty where it cannot be read.
+/// Returns the first `limit` bytes of a run's output file; empty if it cannot be opened.
 pub(super) fn captured(path: &Path, limit: u64) -> Captured {
     let mut bytes = Vec::new();
     if let Ok(file) = open_regular(path) {

@@ -29,7 +29,7 @@ enum Action {
 }
 
 impl Issues {
-    /// The settings that its flags stand for.
+    /// Returns the flags of the chosen action, which override settings.
     pub fn flags(&self) -> Flags {
         match &self.action {
             Action::Build(build) => build.flags(),

@@ -33,10 +33,10 @@ pub struct LeakageCommand {
     /// The model: command/PROGRAM, PROVIDER/MODEL, or `solutions` for the original functions.
     #[arg(short, long, value_name = "MODEL")]
     model: String,
-    /// Words that a model has to continue.
+    /// Words that the model has to predict at each place.
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = RangedU64ValueParser::<usize>::new().range(1..=100))]
     ngram: usize,
-    /// Places of each function from which it goes on.
+    /// Places in each function at which its text is cut.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = RangedU64ValueParser::<usize>::new().range(1..=1000))]
     places: usize,
     /// The file for the continuations.
@@ -44,7 +44,7 @@ pub struct LeakageCommand {
     output: PathBuf,
     #[command(flatten)]
     choice: RowChoice,
-    /// Questions at once.
+    /// Requests at the same time.
     #[arg(short, long, value_name = "N", default_value_t = 2)]
     workers: usize,
     /// Format of the table.
@@ -56,7 +56,7 @@ pub struct LeakageCommand {
 }
 
 impl LeakageCommand {
-    /// The settings that its flags stand for.
+    /// Returns the settings that its flags set.
     pub fn flags(&self) -> Flags {
         let mut flags = Flags::default();
         let model = Some(self.model.as_str()).filter(|model| *model != SOLUTIONS);

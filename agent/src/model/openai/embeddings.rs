@@ -1,4 +1,4 @@
-//! OpenAI's embeddings: vectors of texts. Texts of similar meaning have similar directions.
+//! OpenAI's embeddings: vectors of texts. Texts of similar meaning have vectors of similar direction.
 //!
 //! A text is requested once in a session. The callers use the vectors.
 
@@ -26,7 +26,7 @@ use crate::{
     trajectory::{EmbeddingAccount, EmbeddingCost},
 };
 
-/// A model that gives vectors.
+/// A client of an embedding model, with a cache of vectors by text.
 pub struct Embeddings {
     connection: Connection,
     client: Client<Endpoint>,
@@ -56,7 +56,7 @@ impl Embeddings {
     /// The vectors of texts, in their order.
     ///
     /// # Errors
-    /// The provider gives none.
+    /// The provider fails or returns no usable vectors, also after retries.
     pub async fn of(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut open: Vec<&str> =
             texts.iter().copied().filter(|text| !self.known.contains_key(*text)).collect();
@@ -100,7 +100,9 @@ impl Embeddings {
         }
         let length = vectors.first().map_or(0, Vec::len);
         if length == 0 || vectors.iter().any(|vector| vector.len() != length) {
-            let message = format!("{texts} texts were sent, and their vectors did not come back");
+            let message = format!(
+                "the provider's answer for {texts} texts has vectors that are missing or differ in length"
+            );
             return Err(ExchangeFailure::again(message));
         }
         let input = answer["usage"]["prompt_tokens"].as_u64().unwrap_or(0);

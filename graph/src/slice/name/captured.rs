@@ -22,7 +22,7 @@ use crate::{
 /// A global of a module.
 type Global = (ModuleId, Name);
 
-/// The variables that imports bind, each with the global that gives its value and the moment of the import.
+/// The imported names that stay separate variables, each with the global that it copies and the moment of the import.
 #[derive(Debug, Default)]
 pub(super) struct CapturedGlobals {
     rebound: FxHashSet<Global>,
@@ -30,7 +30,7 @@ pub(super) struct CapturedGlobals {
 }
 
 impl CapturedGlobals {
-    /// Reads which globals the kept functions rebind.
+    /// Collects the globals that kept functions rebind.
     pub(super) fn new(selection: &Selection<'_>) -> Self {
         let mut rebound = FxHashSet::default();
         for (id, chosen) in &selection.chosen {
@@ -83,7 +83,8 @@ impl CapturedGlobals {
         Target::Own(module, name.clone())
     }
 
-    /// Returns the variables that were looked up, each with its source.
+    /// Returns the separate variables that [`Self::variable`] recorded, each with its source and the moment
+    /// of the import.
     pub(super) fn into_found(self) -> BTreeMap<Referent, (Referent, Moment)> {
         self.found.into_inner()
     }

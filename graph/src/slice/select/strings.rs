@@ -1,5 +1,5 @@
-//! Finds needs in strings and external code: dotted names, code in a string of a test, data files
-//! that import the repository.
+//! Keeps definitions that only strings or data files name: dotted paths, Python code in a string of a
+//! test, data files that import the repository.
 
 use ruff_python_ast::{Expr, Stmt, name::Name};
 use rustc_hash::FxHashMap;
@@ -17,7 +17,11 @@ use crate::{
 };
 
 impl Search<'_, '_> {
-    /// Names that texts such as `"%(name)s" % globals()` ask their module for.
+    /// Keeps the globals that a template names: each identifier after `(` or `{` in a string literal.
+    ///
+    /// ```python
+    /// print("%(name)s {other}" % globals())    # keeps `name` and `other`
+    /// ```
     pub(super) fn template_names(&mut self, id: UnitId, scan: &Scan<'_>) {
         let module = self.program().get(id).module;
         for (text, range) in &scan.strings {
@@ -46,7 +50,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// `"package.module.name"`, as a patch would name it.
+    /// Keeps the definition that a string literal names by its path, as `mock.patch("package.module.name")` does.
     pub(super) fn dotted_string(&mut self, id: UnitId, text: &str) {
         // `package.module:attribute`, as entry points and settings name things.
         if let Some((module, attribute)) = text.split_once(':')
@@ -98,7 +102,7 @@ impl Search<'_, '_> {
                 }
                 self.selection.registered.insert(module.clone());
                 self.demand(&module, &Name::new(parts[at]));
-                // Whoever follows such a path may go by attributes from package to package.
+                // `mock.patch` reads each part of the path as an attribute of the package before it.
                 for inner in 1..at {
                     let (package, name) = (parts[..inner].join("."), Name::new(parts[inner]));
                     let reached = self.program().resolver.attribute(&package, &name);
@@ -139,7 +143,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Python code in a string of a test, such as a file that the test writes.
+    /// Keeps the names that Python code in a string of a test imports, such as a file that the test writes. Ignores
+    /// strings that do not parse.
     fn code_string(&mut self, text: &str) {
         let names_package = text
             .split(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -153,7 +158,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Data files that import the repository.
+    /// Keeps the names that data files import from the repository.
     pub(super) fn foreign(&mut self, data: &[Syntax]) {
         for syntax in data {
             self.foreign_code(syntax);
@@ -233,7 +238,7 @@ fn dedent(text: &str) -> String {
 pub(super) fn fills_templates(stmt: &Stmt, scan: &Scan<'_>) -> bool {
     let own = |name: &str| match name {
         "globals" => true,
-        // Elsewhere those of the function.
+        // In a definition, these two return its local names.
         "locals" | "vars" => !is_definition(stmt),
         _ => false,
     };
