@@ -4,7 +4,7 @@
 //! that a provider's cache hits. Only a condensation changes shown text. It happens when the window
 //! is full, by a fixed rule, and is recorded.
 
-use graph::count_tokens;
+use graph::{count_tokens, parse_numbered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -288,7 +288,7 @@ fn names(content: &str) -> Vec<String> {
                 }
                 if let Some(text) = fields.get("text").and_then(Value::as_str) {
                     for line in text.lines() {
-                        let line = line.get(6..).unwrap_or("").trim_start();
+                        let line = parse_numbered(line).map_or("", |(_, text)| text).trim_start();
                         let head = ["def ", "async def ", "class "];
                         let rest = head.iter().find_map(|word| line.strip_prefix(word));
                         let name = rest.and_then(|rest| rest.split(['(', ':']).next());
@@ -380,7 +380,7 @@ mod tests {
         context.push(Message::System { content: "rules".to_owned() });
         context.push(Message::User { content: "words of the task\n".repeat(400) });
         context.about("", "the task".to_owned());
-        let text = "    1 class A:\n    2     def f(self): pass\n".repeat(60);
+        let text = "1 class A:\n2     def f(self): pass\n".repeat(60);
         step(&mut context, "1", &json!({ "path": "pkg/a.py", "text": text }).to_string());
         step(&mut context, "2", &"later\n".repeat(300));
         let condensed = context.condense(&[], &prompts).unwrap().unwrap();

@@ -77,7 +77,7 @@ const HEADING: usize = 8;
 ///
 /// Of the budget the summaries may take a third, the classes three fifths of what these leave, the other
 /// modules the rest; a quarter is held back for the README, which gets all that is left in the end. Where not all of
-/// a block fits, the last of its entries are lines.
+/// a block fits, an entry without room for its whole text is one line.
 pub fn context(
     graph: &Graph,
     ranking: &Ranking,

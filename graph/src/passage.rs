@@ -327,6 +327,9 @@ mod tests {
             99,
             "4 try:\n5     import fast\n6 except ImportError:\n7     fast = None\n--\n10 def f(x: X):\n11     return fast\n",
         );
+        let text = "if TYPE_CHECKING:\n    from a import X\nelse:\n    from b import X\ny = X\n";
+        let whole = "1 if TYPE_CHECKING:\n2     from a import X\n3 else:\n4     from b import X\n--\n5 y = X\n";
+        check(text, (5, 5), 99, whole);
     }
 
     #[test]

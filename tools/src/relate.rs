@@ -473,8 +473,9 @@ impl Tool for RelateTool {
             error => Problem::NotFound.because(error),
         };
         asked.of = match handed_on(&graph, &texts, &asked.of) {
-            Err(RelateError::Statement { .. }) if asks_for_lines(asked.relation) => {
-                let mut report = report_of(uses_of(&graph, &texts, &asked.of), &asked);
+            Err(RelateError::Statement { .. }) if has_bound_uses(asked.relation) => {
+                let mut report =
+                    report_of(uses_of(&graph, &texts, asked.relation, &asked.of), &asked);
                 quote(&mut report.answers, &texts);
                 return Reply::of(&report);
             }
@@ -529,15 +530,17 @@ fn handed_on(graph: &Graph, texts: &Texts, name: &str) -> Result<String, RelateE
     })
 }
 
-/// Returns true for the relations that a name without a definition has: who imports and who uses it.
-fn asks_for_lines(relation: Relation) -> bool {
+/// Returns true if `uses_of` answers the relation for a name without a definition.
+fn has_bound_uses(relation: Relation) -> bool {
     matches!(relation, Relation::References | Relation::Importers | Relation::Dependents)
 }
 
 /// The lines that import a name without a definition from the module that binds it, and those that use it.
-fn uses_of(graph: &Graph, texts: &Texts, name: &str) -> Answers {
+fn uses_of(graph: &Graph, texts: &Texts, relation: Relation, name: &str) -> Answers {
     let queries = Queries::new(graph);
-    let uses = graph::bound_uses(graph, texts, name).into_iter().map(|used| {
+    let uses = graph::bound_uses(graph, texts, name).into_iter();
+    let is_wanted = |used: &graph::BoundUse| relation != Relation::Importers || used.is_import;
+    let uses = uses.filter(is_wanted).map(|used| {
         let tier = if used.is_import { Tier::Certain } else { Tier::Possible };
         let within = queries.at_line(used.module, used.line);
         Related { line: used.line, ..related(graph, 1, within, tier) }
@@ -794,7 +797,7 @@ mod tests {
             ("pkg/other.py", "from urllib.parse import urlparse\nurlparse('')\n"),
         ]);
         let check = |name: &str, expected: &[&str]| {
-            let found = uses_of(&graph, &texts, name).related.into_iter();
+            let found = uses_of(&graph, &texts, Relation::References, name).related.into_iter();
             let shown = found.map(|one| format!("{}:{} {:?}", one.path, one.line, one.tier));
             assert_eq!(shown.collect::<Vec<_>>(), expected);
         };

@@ -218,8 +218,17 @@ impl Tool for SearchTool {
         let graph = session.graph();
         let texts = session.repository.texts();
         let limit = asked.limit.unwrap_or(50).min(500);
-        let found = search(&graph, &texts, asked.kind, &asked.pattern, &asked.under, limit)
-            .map_err(|error| Problem::BadArguments.because(error))?;
+        let under = match asked.under.trim_start_matches("./") {
+            "." => "",
+            under => under,
+        };
+        let found =
+            search(&graph, &texts, asked.kind, &asked.pattern, under, limit).map_err(|error| {
+                match error {
+                    SearchError::Under(_) => Problem::NotFound.because(error),
+                    error => Problem::BadArguments.because(error),
+                }
+            })?;
         Reply::of(&found)
     }
 }

@@ -31,7 +31,7 @@ pub fn check_directory(path: &Path) -> Result<(), Failure> {
     check_parent(path, existing.unwrap_or(Path::new(".")))
 }
 
-/// Fails if a directory could not be used for files, or has some already; it may be missing, and is not made.
+/// Fails as [`check_directory`] does, and if the directory has entries.
 pub fn check_new_directory(path: &Path) -> Result<(), Failure> {
     check_directory(path)?;
     match fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(fault(check_directory(&at("a/b"))), None);
         assert!(fault(check_directory(&at("old.py/b"))).unwrap().contains("is not a directory"));
         assert!(fault(check_directory("/proc/x/y".as_ref())).is_some());
-        assert!(fault(check_new_directory(here.path())).unwrap().contains("it is not empty"));
+        assert!(fault(check_new_directory(here.path())).unwrap().contains("is not empty"));
         let names: Vec<_> = fs::read_dir(here.path()).unwrap().collect();
         assert_eq!(names.len(), 1, "{names:?}");
     }

@@ -4,7 +4,8 @@
 //! The request is `{"messages": [...], "tools": [...]}` in our own form; the answer `{"content": "...",
 //! "calls": [{"tool": "...", "arguments": {...}}], "usage": {"input": 1, "output": 2}}`, in which
 //! everything may be left out, or plain text. The program is the user's as their shell's commands are,
-//! and runs outside of the sandbox; a failure of it is repeated like that of a provider.
+//! and runs outside of the sandbox. A program that gives no answer in time is asked again; one that ends with an error is
+//! not.
 
 use std::{process::Stdio, time::Duration};
 
@@ -93,7 +94,7 @@ impl CommandModel {
             })?
             .map_err(|error| failed("read from", error))?;
         if !output.status.success() {
-            // It repeats its own requests where that helps: a program with a fault would fail each time.
+            // The program retries its own requests, so a second run would repeat the fault.
             return Err(ExchangeFailure::Refused(format!(
                 "{program} ended with {}",
                 output.status

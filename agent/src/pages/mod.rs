@@ -221,10 +221,10 @@ impl Pages {
         format!("gistify.index({text}}});\n")
     }
 
-    /// Returns what each solver reads, reads from a cache and writes at each step, in the mean of its attempts.
+    /// Returns the mean tokens of each solver at each step: read, read from a cache, written. An attempt that has ended
+    /// counts as 0.
     ///
-    /// The attempts are those with tokens: at most [`STEPPED`] of each solver, evenly spaced. One that has ended counts
-    /// as 0.
+    /// The attempts are those with tokens: at most [`STEPPED`] of each solver, evenly spaced.
     fn tokens_by_step(&self) -> Vec<Value> {
         let has_tokens = |row: &&Row| {
             row.effort.as_ref().is_some_and(|effort| effort.tokens_in + effort.tokens_out > 0)

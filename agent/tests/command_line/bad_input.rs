@@ -180,7 +180,7 @@ fn outputs_that_cannot_be_written_are_refused_before_the_work() {
         (&["run", "small", "-o", "none/x.py"], "there is no directory none (make it first)"),
         (&["run", "small", "-o", "rows.jsonl/x.py"], "rows.jsonl is not a directory"),
         (&["repro", "small", "-o", "/proc/x.py"], no_file),
-        (&["repro", "small", "--run-dir", "small"], "it is not empty"),
+        (&["repro", "small", "--run-dir", "small"], "is not empty"),
         (&["eval", "small", "--gist", "gist.py", "-o", "/dev/null"], "it is no regular file"),
         (&["trace", "small", "-o", "/proc/x.json"], no_file),
         (&["graph", "small", "-o", "/proc/x.json"], no_file),

@@ -446,7 +446,7 @@ fn nothing_is_asked_without_a_source() {
     assert_eq!((ran.code, ran.last_error_line()), (2, expected));
     fs::write(user.here().join("list.jsonl"), "").unwrap();
     let ran = user.gistify(&["-q", "find", "find a repository", "--source", "list.jsonl"]);
-    let expected = "gistify: the task has no word to search by (name one with --query)";
+    let expected = "gistify: the task has no word to search by (add a query with --query)";
     assert_eq!((ran.code, ran.last_error_line()), (2, expected));
     let ran = user.gistify(&["-q", "find", "edges", "--source", "none.jsonl"]);
     let expected = "gistify: read catalogue none.jsonl: No such file or directory (os error 2)";

@@ -251,7 +251,7 @@ fn a_trace_serves_again_until_something_changes_that_the_command_looks_at() {
         (
             "tests/test_numbers.py",
             &format!("{test}\n# more\n"),
-            Some("made again: tests/test_numbers.py changed since the last run"),
+            Some("traced again: tests/test_numbers.py changed since the last run"),
         ),
     ] {
         fs::write(user.here().join("small").join(path), text).unwrap();

@@ -53,7 +53,7 @@ impl Tool for Puppet {
             Some("tell") => {
                 // A reply as tools give it: numbered lines of code.
                 let lines = 1..=arguments["lines"].as_u64().unwrap_or(0);
-                let line = |n| format!("{n:5}     value = self.method_{n}(argument)\n");
+                let line = |n| format!("{n}     value = self.method_{n}(argument)\n");
                 let text: String = lines.map(line).collect();
                 Reply::of(&json!({ "path": "a.py", "text": text, "left_out": 0 }))
             }

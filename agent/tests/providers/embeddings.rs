@@ -74,7 +74,10 @@ fn vectors_that_do_not_come_are_a_failure() {
     let supply = supply(&server, "offline", &["context.ranking=embeddings"]);
     let (_, mut ranking) = supply.open(Path::new("")).unwrap();
     let error = order(&mut ranking, &["a"], "b").unwrap_err().to_string();
-    assert_eq!(error, "2 texts were sent, and their vectors did not come back");
+    assert_eq!(
+        error,
+        "the provider's answer for 2 texts has vectors that are missing or differ in length"
+    );
 }
 
 #[test]

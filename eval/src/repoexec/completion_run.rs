@@ -176,8 +176,10 @@ pub(super) fn limits(most: Limits, seconds: f64) -> Limits {
     Limits { wall, cpu: most.cpu.min(wall), ..most }
 }
 
+/// Returns the bytes of regular files; nothing for others. A run may have put a link or a pipe in the place of a file.
 pub(super) fn contents(paths: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
-    paths.iter().map(|path| fs::read(path).ok()).collect()
+    let is_regular = |path: &PathBuf| path.symlink_metadata().is_ok_and(|there| there.is_file());
+    paths.iter().map(|path| is_regular(path).then(|| fs::read(path).ok())?).collect()
 }
 
 /// The class of a run, by its record. Paths in its log are those within the run's directory.

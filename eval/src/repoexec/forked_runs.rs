@@ -144,7 +144,7 @@ impl ForkedRuns {
         };
         let mut before = contents(&of_run(root));
         for (path, before) in tests.paths().iter().zip(&mut before) {
-            if let Some((_, text)) = own.filter(|(own, _)| own == path) {
+            if let Some((_, text)) = files.iter().find(|(placed, _)| placed == path) {
                 *before = Some(text.as_bytes().to_vec());
             }
         }

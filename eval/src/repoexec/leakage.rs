@@ -22,6 +22,8 @@ pub struct CutPlace {
     pub prefix: String,
     /// The first words behind it.
     pub expected: Vec<String>,
+    /// The text from it on.
+    pub rest: String,
 }
 
 /// A continuation, and if it is that of the function.
@@ -64,6 +66,7 @@ pub fn cut_places(problem: &CompletionProblem, n: usize, count: usize) -> Vec<Cu
     places.dedup();
     let cut = places.into_iter().map(|place| CutPlace {
         prefix: text[..words[place].start].to_owned(),
+        rest: text[words[place].start..].to_owned(),
         expected: words[place..place + n]
             .iter()
             .map(|word| text[word.clone()].to_owned())
@@ -101,21 +104,33 @@ fn words(text: &str) -> Vec<std::ops::Range<usize>> {
 /// The table of continuations by model: the mean over functions of the share of places that it knows.
 pub fn leakage_table(continuations: &[Continuation]) -> Table {
     let mut models: BTreeMap<&str, BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
-    for one in continuations.iter().filter(|one| one.failure.is_none()) {
-        let known = f64::from(u8::from(one.is_known()));
-        models.entry(&one.model).or_default().entry(&one.problem).or_default().push(known);
+    let mut failed: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in continuations {
+        let problems = models.entry(&one.model).or_default();
+        if one.failure.is_some() {
+            *failed.entry(&one.model).or_default() += 1;
+            continue;
+        }
+        problems.entry(&one.problem).or_default().push(f64::from(u8::from(one.is_known())));
     }
     let rows = models.into_iter().map(|(model, problems)| {
+        let failed = failed.get(model).copied().unwrap_or(0);
         let places: usize = problems.values().map(Vec::len).sum();
         let shares: Vec<f64> = problems.values().filter_map(|known| mean(known)).collect();
         let share = mean(&shares).map_or("-".to_owned(), |share| format!("{share:.2}"));
-        vec![model.to_owned(), shares.len().to_string(), places.to_string(), share, "-".to_owned()]
+        vec![
+            model.to_owned(),
+            shares.len().to_string(),
+            places.to_string(),
+            failed.to_string(),
+            share,
+        ]
     });
     Table::named(
         "leakage",
         "N-grams that models continue (RepoExec, table 7; perplexity needs probabilities of tokens)",
         &["model"],
-        &["functions", "places", "n-gram", "perplexity"],
+        &["functions", "places", "without an answer", "n-gram"],
         rows.collect(),
     )
 }
@@ -176,7 +191,7 @@ mod tests {
             one("q", 0, "a", None),
             one("q", 1, "b", Some("down")),
         ];
-        assert_eq!(leakage_table(&rows).rows, [["m", "2", "3", "0.75", "-"]]);
+        assert_eq!(leakage_table(&rows).rows, [["m", "2", "3", "1", "0.75"]]);
         assert!(leakage_table(&[]).rows.is_empty());
     }
 }

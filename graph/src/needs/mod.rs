@@ -747,6 +747,10 @@ pub(crate) fn is_deferred(body: &[Stmt]) -> bool {
 /// Returns true if a statement runs for type checkers alone.
 pub(crate) fn is_for_types(stmt: &Stmt) -> bool {
     let Stmt::If(stmt) = stmt else { return false };
+    // An `else` is executed.
+    if !stmt.elif_else_clauses.is_empty() {
+        return false;
+    }
     match &*stmt.test {
         Expr::Name(name) => &name.id == "TYPE_CHECKING",
         Expr::Attribute(attribute) => &attribute.attr == "TYPE_CHECKING",

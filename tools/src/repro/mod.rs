@@ -90,7 +90,7 @@ pub struct Repro {
     pub requires: Vec<String>,
     /// True if it needs pytest to run.
     pub pytest: bool,
-    /// Lines before the reduction.
+    /// Lines of code before the reduction.
     pub before: usize,
     /// Proposals that were tried.
     pub tried: usize,
@@ -158,6 +158,11 @@ pub struct ReproForeignLine {
     pub text: String,
     /// The line of the repository that it is made of; nothing for one that stands nowhere in it.
     pub made_of: Option<Place>,
+}
+
+/// Returns the number of lines that are not empty.
+fn code_lines(text: &str) -> usize {
+    text.lines().filter(|line| !line.trim().is_empty()).count()
 }
 
 /// Runs of the finished file.
@@ -257,7 +262,7 @@ impl<'a> Work<'a> {
         // Until a run does without them, the file needs all.
         form.set_plugins(plugins_of(&inventory));
         let gist = form.prepared(&gist, &session.command);
-        let before = gist.text.lines().filter(|line| !line.trim().is_empty()).count();
+        let before = code_lines(&gist.text);
         let tests: BTreeSet<String> = oracle
             .case()
             .into_iter()
@@ -351,7 +356,7 @@ impl<'a> Work<'a> {
         }
         (self.gist, self.holds, self.otherwise) = (gist, true, None);
         self.confirmed = self.gist.clone();
-        self.before = self.gist.lines.len();
+        self.before = code_lines(&self.gist.text);
         Ok(None)
     }
 
@@ -397,7 +402,7 @@ impl<'a> Work<'a> {
         self.needs = larger;
         if !files.is_empty() {
             self.gist = with_data(&self.gist, &files, &self.session.gist_path(), Reach::Package);
-            self.before = self.gist.lines.len();
+            self.before = code_lines(&self.gist.text);
         }
         Ok(())
     }

@@ -68,7 +68,8 @@ pub fn require_failure(session: &mut Session, request: &ReproRequest) -> Result<
     Ok(())
 }
 
-/// Returns the tests of failures besides that of the first, each once, by their names in their file.
+/// Returns the tests of failures besides that of the first, by their names in their file. Tests of one name in two files
+/// count once.
 fn other_cases(found: &[RunFailure<'_>]) -> Vec<String> {
     let first = found.first().map_or("", |failure| failure.case);
     let mut others: Vec<String> = Vec::new();

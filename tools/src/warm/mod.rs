@@ -30,6 +30,7 @@ use self::{
 use crate::{
     command::Command,
     execute::{ExecuteError, Execution, RunRecording, RunSpec, make_empty, prepare, write},
+    patch::link_above,
     sandbox::{Finished, Interrupt, Limits, SandboxError, Status, status_of_code},
     trace::{self, Observer, TraceOptions, TracedPlace},
 };
@@ -309,7 +310,13 @@ impl Warm {
         }
         self.is_used = true;
         for (path, text) in wanted.files {
-            let path = self.directory.join(path);
+            // Code of the repository ran before the directory was recorded, and may have made links.
+            let place = self.directory.join(path);
+            if link_above(&self.directory, path).is_some() || place.is_symlink() {
+                let reason = format!("{path} is a symbolic link, or behind one");
+                return Err(WarmError::Unsafe { reason });
+            }
+            let path = place;
             fs::write(&path, text).map_err(at(&path))?;
         }
         let recorded = RunRecording::prepare(&self.scratch)?;

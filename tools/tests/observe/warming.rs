@@ -349,3 +349,28 @@ fn a_run_that_ends_the_process_that_waits_is_an_error() {
         waiting.warm.run(&WarmRun { files: &[], tests: &[], changes: &[], limits, ends }).err();
     assert!(matches!(error, Some(WarmError::Ended { .. })), "{error:?}");
 }
+
+/// Code of the repository runs before the directory is recorded: a link that it makes led to files of the machine.
+#[test]
+fn a_file_is_not_written_behind_a_link_that_code_has_made() {
+    let Some(environment) = pythons::environment(13) else { return };
+    let outside = tempfile::tempdir().unwrap();
+    let canary = outside.path().join("canary");
+    std::fs::write(&canary, "whole").unwrap();
+    let project = Project::new(&format!(
+        "#- conftest.py\nimport os\nos.remove('m.py')\nos.symlink({:?}, 'm.py')\n#- m.py\nx = 1\n#- test_a.py\ndef test_a(): pass\n",
+        canary.to_string_lossy()
+    ));
+    let sandbox = isolated();
+    let mut waiting =
+        start(&project, &environment, &*sandbox, "pytest test_a.py", WaitsAt::Tests).unwrap();
+    let (limits, ends) = (project.limits, Ends::Process);
+    let files = [("m.py", "x = 2\n")];
+    let error =
+        waiting.warm.run(&WarmRun { files: &files, tests: &[], changes: &[], limits, ends }).err();
+    assert!(
+        matches!(&error, Some(WarmError::Unsafe { reason }) if reason.contains("link")),
+        "{error:?}"
+    );
+    assert_eq!(std::fs::read_to_string(&canary).unwrap(), "whole");
+}

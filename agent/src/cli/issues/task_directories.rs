@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The file that makes a directory a task.
 const TASK: &str = "task.yaml";
@@ -47,9 +47,12 @@ pub fn task_row(directory: &Path) -> Value {
     for (field, file) in TEXTS {
         row.extend(read(file).map(|text| (field.to_owned(), Value::String(text))));
     }
-    let tests = read("tests.json").and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    let tests = read("tests.json").map(|text| {
+        // A text that is no JSON makes the row malformed.
+        serde_json::from_str(&text).unwrap_or_else(|_| json!({ "FAIL_TO_PASS": text }))
+    });
     for field in ["FAIL_TO_PASS", "PASS_TO_PASS"] {
-        let names = tests.as_ref().and_then(|tests| tests.get(field)).cloned();
+        let names = tests.as_ref().and_then(|tests: &Value| tests.get(field)).cloned();
         row.extend(names.map(|names| (field.to_owned(), names)));
     }
     Value::Object(row)
@@ -64,14 +67,27 @@ fn scalars(yaml: &str) -> impl Iterator<Item = (&str, String)> {
     yaml.lines().filter_map(|line| {
         let (key, value) = line.split_once(':')?;
         let value = value.trim();
-        let single = value.strip_prefix('\'').and_then(|rest| rest.rsplit_once('\''));
-        let text = match (serde_json::from_str::<String>(value), single) {
-            (Ok(text), _) => text,
-            (Err(_), Some((inner, _))) => inner.replace("''", "'"),
-            (Err(_), None) => value.split(" #").next().unwrap_or(value).trim_end().to_owned(),
+        let text = match value.chars().next()? {
+            '"' => serde_json::Deserializer::from_str(value).into_iter().next()?.ok()?,
+            '\'' => single_quoted(&value[1..])?,
+            '#' => return None,
+            _ => value.split(" #").next().unwrap_or(value).trim_end().to_owned(),
         };
         (!text.is_empty() && !key.starts_with([' ', '#', '-'])).then_some((key.trim_end(), text))
     })
+}
+
+/// Returns a text up to its closing single quote; two quotes are one of the text.
+fn single_quoted(rest: &str) -> Option<String> {
+    let mut text = String::new();
+    let mut letters = rest.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter == '\'' && letters.next_if_eq(&'\'').is_none() {
+            return Some(text);
+        }
+        text.push(letter);
+    }
+    None
 }
 
 #[cfg(test)]
@@ -80,7 +96,7 @@ mod tests {
 
     #[test]
     fn scalars_are_plain_or_in_quotes() {
-        let yaml = "# a task\ninstance_id: own__repo-1\nrepo: \"own/repo\" \nversion: '1''0'\nbase_commit: 12 # the base\n\
+        let yaml = "# a task\ninstance_id: own__repo-1\nrepo: \"own/repo\" # \"it\"\nversion: '1''0' # it's\nnone: # empty\nbase_commit: 12 # the base\n\
                     datasets:\n  repo: other/repo\n- x: 1\nempty:\n";
         let found: Vec<(&str, String)> = scalars(yaml).collect();
         let found: Vec<(&str, &str)> =

@@ -170,7 +170,11 @@ impl Build {
             let made = self.of_repository(repository, python, &mut beds, around, &progress);
             let (mut made, count) = match made {
                 Ok(made) => made,
-                Err(failure) if failure.exit == Exit::Interrupted => return Err(failure),
+                Err(failure)
+                    if matches!(failure.exit, Exit::Interrupted | Exit::Infrastructure) =>
+                {
+                    return Err(failure);
+                }
                 Err(failure) => {
                     let (repository, message) = (repository.source.clone(), failure.message());
                     progress.line(&format!("{repository}: {message} (left out)"));

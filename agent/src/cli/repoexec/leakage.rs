@@ -92,8 +92,9 @@ impl LeakageCommand {
         }
         match self.model.as_str() {
             SOLUTIONS => {
-                for one in &mut continuations {
-                    one.found.clone_from(&one.expected);
+                // The rest of each function is read as an answer is.
+                for (one, place) in continuations.iter_mut().zip(&places) {
+                    one.found = continued_words(&place.prefix, &place.rest, self.ngram);
                 }
             }
             _ => self.ask(&mut continuations, &places, around, &progress)?,
