@@ -80,10 +80,10 @@ pub struct Adjustments {
     /// Keep statements that call what has effects outside of the program, as far as `side_effects` keeps any.
     pub outside: bool,
     /// Uncalled methods that stay as stubs; `None` keeps all that something may ask for.
-    #[serde(rename = "uncalled")]
+    #[serde(rename = "uncalled", alias = "stubs")]
     pub stubs: Option<Vec<Place>>,
     /// Uncalled methods that stay besides those.
-    #[serde(rename = "more_uncalled")]
+    #[serde(rename = "more_uncalled", alias = "more_stubs")]
     pub more_stubs: Vec<Place>,
     /// Functions that are kept whole, unexecuted lines included, by their first line.
     pub whole: Vec<Place>,

@@ -74,7 +74,7 @@ fn docstrings_stay_where_they_are_read() {
 #[test]
 fn stubs_are_those_that_were_asked_for() {
     adjusts(
-        r#"{"stubs": [], "side_effects": false}"#,
+        r#"{"uncalled": [], "side_effects": false}"#,
         "
  class Table:
      def __init__(self):
@@ -86,7 +86,7 @@ fn stubs_are_those_that_were_asked_for() {
 ",
     );
     adjusts(
-        r#"{"stubs": [], "more_stubs": [{"path": "pkg/mod.py", "line": 5}], "side_effects": false}"#,
+        r#"{"uncalled": [], "more_uncalled": [{"path": "pkg/mod.py", "line": 5}], "side_effects": false}"#,
         r#"
  class Table:
      def __init__(self):
@@ -156,7 +156,7 @@ fn a_function_can_be_kept_whole() {
 #[test]
 fn statements_can_be_kept_and_dropped() {
     adjusts(
-        r#"{"keep": [{"path": "pkg/mod.py", "line": 13}], "drop": [{"path": "pkg/mod.py", "line": 14}], "stubs": []}"#,
+        r#"{"keep": [{"path": "pkg/mod.py", "line": 13}], "drop": [{"path": "pkg/mod.py", "line": 14}], "uncalled": []}"#,
         "
  class Table:
      def __init__(self):
@@ -173,7 +173,7 @@ fn statements_can_be_kept_and_dropped() {
 #[test]
 fn the_name_of_a_module_can_be_written_out() {
     adjusts(
-        r#"{"module_names": true, "stubs": []}"#,
+        r#"{"module_names": true, "uncalled": []}"#,
         r#"
  class Table:
      def __init__(self):
@@ -190,7 +190,7 @@ fn the_name_of_a_module_can_be_written_out() {
 #[test]
 fn what_is_defined_can_be_told_its_module() {
     adjusts(
-        r#"{"homes": [{"path": "pkg/mod.py", "line": 1}], "stubs": [], "side_effects": false}"#,
+        r#"{"homes": [{"path": "pkg/mod.py", "line": 1}], "uncalled": [], "side_effects": false}"#,
         r#"
 +import sys
 +sys.modules["pkg"] = sys.modules["pkg.mod"] = sys.modules.get(__name__)
@@ -209,7 +209,7 @@ fn what_is_defined_can_be_told_its_module() {
 #[test]
 fn modules_can_be_registered_and_imported() {
     adjusts(
-        r#"{"register": ["pkg.mod"], "imports": ["os.path"], "stubs": [], "side_effects": false}"#,
+        r#"{"register": ["pkg.mod"], "imports": ["os.path"], "uncalled": [], "side_effects": false}"#,
         r#"
 +import sys
 +import os.path
@@ -229,7 +229,7 @@ fn modules_can_be_registered_and_imported() {
 fn a_run_of_the_gist_narrows_the_trace() {
     adjusts(
         r#"{"executed": [{"path": "pkg/mod.py", "lines": [1, 3, 4, 8, 12], "functions": [3, 8]},
-            {"path": "test_a.py", "lines": [2, 3], "functions": [2]}], "stubs": [], "side_effects": false}"#,
+            {"path": "test_a.py", "lines": [2, 3], "functions": [2]}], "uncalled": [], "side_effects": false}"#,
         "
  class Table:
      def __init__(self):
@@ -509,7 +509,7 @@ fn a_method_that_one_run_did_not_call_is_what_the_original_did_with_it() {
 --- adjustments
 {"executed": [{"path": "pkg/mod.py", "lines": [1, 2, 3, 4], "functions": [2]},
  {"path": "test_a.py", "lines": [2, 3], "functions": [2]}],
- "stubs": [], "more_stubs": [{"path": "pkg/mod.py", "line": 4}]}
+ "uncalled": [], "more_uncalled": [{"path": "pkg/mod.py", "line": 4}]}
 "#,
         "test_a.py::test_f",
         "
@@ -660,7 +660,7 @@ fn a_class_of_which_nothing_else_is_left_is_told_its_module_and_no_more() {
     check(
         r#"
 --- adjustments
-{"homes": [{"path": "pkg/mod.py", "line": 1}], "stubs": [], "side_effects": false}
+{"homes": [{"path": "pkg/mod.py", "line": 1}], "uncalled": [], "side_effects": false}
 --- pkg/__init__.py
 --- pkg/mod.py
 +class Table:
@@ -800,4 +800,16 @@ fn a_header_that_decided_in_the_original_stays_where_its_branch_is_no_longer_tak
      assert size(()) == count(\"0\") == 0 and last(()) is None
 ",
     );
+}
+
+#[test]
+fn records_of_earlier_versions_have_other_names() {
+    let read = |text: &str| -> String {
+        let read: gistify_graph::Adjustments = serde_json::from_str(text).unwrap();
+        serde_json::to_string(&read).unwrap()
+    };
+    let place = r#"[{"path": "a.py", "line": 3}]"#;
+    let (old, new) = (("stubs", "more_stubs"), ("uncalled", "more_uncalled"));
+    let text = |(one, more): (&str, &str)| format!(r#"{{"{one}": {place}, "{more}": {place}}}"#);
+    assert_eq!(read(&text(old)), read(&text(new)));
 }

@@ -250,7 +250,7 @@ fn an_abstract_method_s_override_stays() {
 --- trace
 overrides pkg.mod:Real close
 --- adjustments
-{\"stubs\": []}
+{\"uncalled\": []}
 --- pkg/__init__.py
 --- pkg/mod.py
 +import abc

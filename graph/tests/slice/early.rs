@@ -242,7 +242,7 @@ fn what_a_class_body_reads_of_itself_stays() {
     check(
         "
 --- adjustments
-{\"stubs\": []}
+{\"uncalled\": []}
 --- a.py
 +class Tag:
 +    def to_json(self):

@@ -154,7 +154,7 @@ fn a_getattr_that_only_the_gist_was_asked_for_is_what_its_run_made_of_it() {
     check(
         r#"
 --- adjustments
-{"stubs": [{"path": "mod.py", "line": 2}], "executed": [
+{"uncalled": [{"path": "mod.py", "line": 2}], "executed": [
   {"path": "mod.py", "lines": [1, 2, 3, 5, 6], "functions": [2], "kept": [1, 2, 3, 4, 5, 6]},
   {"path": "test_a.py", "lines": [2, 3], "functions": [2]}]}
 --- mod.py

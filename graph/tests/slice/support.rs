@@ -272,7 +272,7 @@ fn what_support_did_for_other_tests_stays_in_a_class_that_stays() {
 --- adjustments
 {"executed": [{"path": "conftest.py", "lines": [1, 2, 3, 4, 6, 7], "functions": [2, 6]},
               {"path": "test_a.py", "lines": [1, 2, 3, 5, 6], "functions": [5]}],
- "stubs": []}
+ "uncalled": []}
 "#,
         "test_a.py::test_f",
         "
@@ -370,7 +370,7 @@ fn the_package_may_look_for_more_in_what_a_test_hands_it() {
     let it = "     def do_it(self):\n         return 1\n";
     of("", &format!("{it}     def do_more(self):\n         return 2\n"));
     // A run has told for what it looked.
-    of(r#""stubs": [{"path": "test_a.py", "line": 3}]"#, it);
+    of(r#""uncalled": [{"path": "test_a.py", "line": 3}]"#, it);
 }
 
 #[test]

@@ -366,7 +366,7 @@ fn what_only_skipped_examples_name_is_a_case_all_the_same() {
 fn so_is_what_skipped_examples_of_a_class_name() {
     let files = r#"
 --- adjustments
-{"stubs": []}
+{"uncalled": []}
 --- pkg/__init__.py
 --- pkg/mod.py
 +class Box:
