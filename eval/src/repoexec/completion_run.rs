@@ -109,21 +109,10 @@ pub fn run_completion(
         place(&directory, problem, function)?;
         let paths: Vec<PathBuf> = tests.paths().iter().map(|path| directory.join(path)).collect();
         let before = contents(&paths);
-        let words = ["pytest".to_owned(), "-x".to_owned()].into_iter().chain(tests.cases.clone());
-        let execution = tools::execute(&RunSpec {
-            sandbox: bed.sandbox,
-            environment: bed.environment,
-            command: &Command::from_words(words.collect())?,
-            directory: &directory,
-            scratch: &scratch,
-            limits: limits(bed.limits, tests.seconds),
-            hash_seed: 0,
-            variables: &BTreeMap::new(),
-            absent: &[],
-            max_failures: None,
-            link: None,
-            around: tools::Around::default(),
-        });
+        let command = tests_command(&tests.cases)?;
+        let run = run_spec(bed, &command, &directory, &scratch);
+        let limits = limits(bed.limits, tests.seconds);
+        let execution = tools::execute(&RunSpec { limits, ..run });
         let execution = match execution {
             Ok(execution) => execution,
             Err(error) => Execution::spoiled(&error).ok_or(error)?,
@@ -164,6 +153,39 @@ fn place(directory: &Path, problem: &CompletionProblem, function: &str) -> Resul
         crate::store::write_bytes(&directory.join(&file.path), file.text.as_bytes())?;
     }
     Ok(())
+}
+
+/// Returns the command that runs the cases of a problem's tests.
+///
+/// # Errors
+/// They name no test.
+pub(super) fn tests_command(cases: &[String]) -> Result<Command, EvalError> {
+    let words = ["pytest", "-x"].map(str::to_owned).into_iter().chain(cases.iter().cloned());
+    Ok(Command::from_words(words.collect())?)
+}
+
+/// Returns a run of a command in a directory of the bed, within the bounds of the settings.
+pub(super) fn run_spec<'a>(
+    bed: &CompletionBed<'a>,
+    command: &'a Command,
+    directory: &'a Path,
+    scratch: &'a Path,
+) -> RunSpec<'a> {
+    static NO_VARIABLES: BTreeMap<String, String> = BTreeMap::new();
+    RunSpec {
+        sandbox: bed.sandbox,
+        environment: bed.environment,
+        command,
+        directory,
+        scratch,
+        limits: bed.limits,
+        hash_seed: 0,
+        variables: &NO_VARIABLES,
+        absent: &[],
+        max_failures: None,
+        link: None,
+        around: tools::Around::default(),
+    }
 }
 
 /// Bounds of a completion's run: ten times what the original took and ten seconds, within the settings' bounds; those

@@ -13,12 +13,13 @@ use std::{
 };
 
 use tools::{
-    Command, Ends, RunDirectories, RunSpec, Status, WaitsAt, Warm, WarmError, WarmRun, WarmSpec,
-    link_above,
+    Ends, RunDirectories, Status, WaitsAt, Warm, WarmError, WarmRun, WarmSpec, link_above,
 };
 
 use super::{
-    completion_run::{CompletionBed, CompletionRun, contents, judged, limits, splice},
+    completion_run::{
+        CompletionBed, CompletionRun, contents, judged, limits, run_spec, splice, tests_command,
+    },
     problem::{CompletionProblem, ProblemTests},
     sample::SampleClass,
 };
@@ -99,7 +100,7 @@ impl ForkedRuns {
         let Some(tests) = &problem.tests else { return Ok(None) };
         let path = problem.function.path.as_str();
         let root = &bed.repository.root;
-        // What a link does to a place is for the cold run to decide.
+        // A cold run decides about a place that is a link, or behind one.
         let is_plain =
             |path: &str| link_above(root, path).is_none() && !root.join(path).is_symlink();
         let own = tests.file.as_ref().map(|file| (file.path.as_str(), file.text.as_str()));
@@ -195,22 +196,8 @@ fn start(
     if let Some(file) = &tests.file {
         crate::store::write_bytes(&directory.join(&file.path), file.text.as_bytes())?;
     }
-    let words = ["pytest".to_owned(), "-x".to_owned()].into_iter().chain(tests.cases.clone());
-    let command = Command::from_words(words.collect())?;
-    let run = RunSpec {
-        sandbox: bed.sandbox,
-        environment: bed.environment,
-        command: &command,
-        directory: &directory,
-        scratch: &scratch,
-        limits: bed.limits,
-        hash_seed: 0,
-        variables: &BTreeMap::new(),
-        absent: &[],
-        max_failures: None,
-        link: None,
-        around: tools::Around::default(),
-    };
+    let command = tests_command(&tests.cases)?;
+    let run = run_spec(bed, &command, &directory, &scratch);
     let waits_at = WaitsAt::Collection;
     let spec = WarmSpec { run, place, waits_at, imports: &[], trace: None, lifetime: LIFETIME };
     match Warm::start(&spec) {

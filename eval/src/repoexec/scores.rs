@@ -342,7 +342,7 @@ mod tests {
                     seconds: 0.0,
                     repeated: false,
                 });
-                // What passes goes into no further round.
+                // A completion that passes goes into no further round.
                 if class == SampleClass::Passed {
                     break;
                 }

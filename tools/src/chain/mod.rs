@@ -112,7 +112,7 @@ impl Chain {
     pub fn admits(&self, tool: &str) -> Result<(), ToolError> {
         let of = Stage::ALL.into_iter().find(|stage| stage.tools().contains(&tool));
         match of {
-            // Who writes a gist may notice that something is missing after all.
+            // While it writes a gist, a model may notice that something is missing after all.
             Some(Stage::Analyze) if self.stage == Stage::Write => Ok(()),
             Some(stage) if stage != self.stage => {
                 let turn = self.stage.tools()[0];

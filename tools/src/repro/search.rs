@@ -128,7 +128,7 @@ impl Work<'_> {
 
     /// Lays the gist out for its readers, whatever time is left.
     fn tidy(&mut self) -> Result<(), Stop> {
-        // What runs elsewhere, or once the failure is mended, says what is missing.
+        // A file that runs elsewhere, or after the failure is mended, says which lines are missing.
         let completed = complete(self.session, &self.gist);
         self.holds_as(completed)?;
         self.holds_as(with_joined_brackets(&self.gist))?;
