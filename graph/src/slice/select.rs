@@ -26,7 +26,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use exports::EXPORTS;
 pub(crate) use namespaces::goes_through_globals;
-use registering::{Making, RegisteredParts};
+use registering::{Making, MethodChanges, OwnCall, RegisteredParts};
 pub(crate) use roots::is_own_module;
 use strings::fills_templates;
 
@@ -248,6 +248,7 @@ pub(crate) fn select<'a>(
             generated: FxHashSet::default(),
             class_locals: FxHashSet::default(),
             made: RefCell::default(),
+            called: RefCell::default(),
             asking: FxHashSet::default(),
             exports_shown: false,
             modules_shown: false,
@@ -386,7 +387,9 @@ struct Search<'a, 's> {
     generated: FxHashSet<String>,
     class_locals: FxHashSet<(ModuleId, u32, Name)>,
     /// The side effects of instantiating a class.
-    made: RefCell<FxHashMap<Making, Rc<RegisteredParts>>>,
+    made: RefCell<FxHashMap<Making, Rc<MethodChanges>>>,
+    /// All changes by calls of globals, but for those to their arguments.
+    called: RefCell<FxHashMap<OwnCall, Rc<RegisteredParts>>>,
     /// Modules whose code looks its own globals up by strings.
     asking: FxHashSet<ModuleId>,
     /// True if kept code reads `__all__` of an object that may be any module.

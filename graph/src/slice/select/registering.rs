@@ -20,8 +20,11 @@ use super::{
 };
 use crate::{module::ModuleId, resolve::Target, scope, slice::program::UnitId};
 
-/// A class, how an object of it is made, and whether that is in a class body.
+/// A class, how an object of it is made, and true if that is in a class body.
 pub(super) type Making = (ModuleId, TextSize, CallKind, bool);
+
+/// A global, how it is called, and true if that is in a class body.
+pub(super) type OwnCall = (ModuleId, Name, CallKind, bool);
 
 /// The kind of a call, and its arguments.
 #[derive(Clone, Copy)]
@@ -34,20 +37,40 @@ struct How<'s> {
 /// The changed parts of globals, and the functions that changed them.
 #[derive(Default, Clone)]
 pub(super) struct RegisteredParts {
-    parts: Vec<GlobalPart>,
-    through: Vec<(ModuleId, TextRange)>,
+    parts: FxHashSet<GlobalPart>,
+    through: FxHashSet<(ModuleId, TextRange)>,
     seen: FxHashSet<(ModuleId, Name)>,
+    /// The functions, the classes of objects, and the globals, whose changes are part of these: most calls lead to the same
+    /// ones.
+    functions: FxHashSet<(ModuleId, TextSize, CallKind)>,
+    objects: FxHashSet<Making>,
+    calls: FxHashSet<OwnCall>,
+}
+
+/// The changes by methods of classes, without those by what the methods call.
+#[derive(Default)]
+pub(super) struct MethodChanges {
+    parts: FxHashSet<GlobalPart>,
+    through: FxHashSet<(ModuleId, TextRange)>,
+    /// The globals that they call.
+    made: FxHashSet<(ModuleId, Name)>,
 }
 
 impl RegisteredParts {
-    fn by(&mut self, changes: &CallChanges) {
-        self.parts.extend(changes.parts.iter().cloned());
-        self.through.extend(&changes.through);
+    /// Adds the changes of a function that begins at an offset.
+    fn by(&mut self, function: (ModuleId, TextSize, CallKind), changes: &CallChanges) {
+        if self.functions.insert(function) {
+            self.parts.extend(changes.parts.iter().cloned());
+            self.through.extend(&changes.through);
+        }
     }
 
-    fn also(&mut self, other: &RegisteredParts) {
-        self.parts.extend(other.parts.iter().cloned());
-        self.through.extend(&other.through);
+    /// Adds all changes by a call of a global.
+    fn also(&mut self, call: OwnCall, other: &RegisteredParts) {
+        if self.calls.insert(call) {
+            self.parts.extend(other.parts.iter().cloned());
+            self.through.extend(&other.through);
+        }
     }
 }
 
@@ -77,20 +100,19 @@ impl<'a> Search<'a, '_> {
         if left.parts.is_empty() {
             return;
         }
-        left.parts.sort_unstable();
-        left.parts.dedup();
-        left.through.push((home, stmt.range()));
-        left.through.sort_unstable_by_key(|(home, range)| (*home, range.start(), range.end()));
-        left.through.dedup();
+        let mut parts = Vec::from_iter(left.parts);
+        parts.sort_unstable();
+        left.through.insert((home, stmt.range()));
+        let mut through = Vec::from_iter(left.through);
+        through.sort_unstable_by_key(|(home, range)| (*home, range.start(), range.end()));
         let mentions = program.mentions();
         let is_own = |global: &(ModuleId, Name)| {
             global.0 == home && program.get(id).binds.contains(&global.1)
         };
-        let read = left.parts.into_iter().filter(|(global, attribute)| {
+        let read = parts.into_iter().filter(|(global, attribute)| {
             let name = attribute.as_ref().unwrap_or(&global.1);
             // Who makes the next may show what the last one left: a counter.
-            let is_read =
-                self.adjustments.conditions || mentions.is_read_outside(name, &left.through);
+            let is_read = self.adjustments.conditions || mentions.is_read_outside(name, &through);
             !is_own(global) && is_read
         });
         let globals: Vec<_> = read.map(|(global, _)| global).collect();
@@ -133,9 +155,55 @@ impl<'a> Search<'a, '_> {
 
     /// Records the changes of a call of a global.
     fn of_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut RegisteredParts) {
-        if !left.seen.insert((home, own.clone())) {
+        if !left.seen.is_empty() {
+            if left.seen.insert((home, own.clone())) {
+                self.follow_own((home, own), how, left);
+            }
             return;
         }
+        // Nothing was followed on the way to it, so that all of its changes are in what is remembered.
+        let call = (home, own.clone(), how.kind, how.in_class);
+        let known = self.called.borrow().get(&call).cloned();
+        let whole = known.unwrap_or_else(|| {
+            let mut found = RegisteredParts::default();
+            found.seen.insert((home, own.clone()));
+            self.follow_own((home, own.clone()), How { given: None, ..how }, &mut found);
+            let whole = Rc::new(found);
+            self.called.borrow_mut().insert(call.clone(), Rc::clone(&whole));
+            whole
+        });
+        left.also(call, &whole);
+        if how.given.is_some() {
+            left.seen.insert((home, own.clone()));
+            self.of_given_to_own((home, own), how, left);
+        }
+    }
+
+    /// Records the changes of a call of a global to its arguments.
+    fn of_given_to_own(
+        &self,
+        (home, own): (ModuleId, Name),
+        how: How<'_>,
+        left: &mut RegisteredParts,
+    ) {
+        for (binder, stmt) in self.bindings(home, &own) {
+            match stmt {
+                Stmt::FunctionDef(function) => self.of_given((home, function, 0), how, left),
+                Stmt::ClassDef(class) => self.of_given_to_object(home, class, how, left),
+                Stmt::Assign(assign) => {
+                    self.of_value((home, &own), binder, &assign.value, how, left);
+                }
+                Stmt::AnnAssign(assign) => {
+                    if let Some(value) = &assign.value {
+                        self.of_value((home, &own), binder, value, how, left);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn follow_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut RegisteredParts) {
         for (binder, stmt) in self.bindings(home, &own) {
             match stmt {
                 Stmt::FunctionDef(function) => {
@@ -174,51 +242,63 @@ impl<'a> Search<'a, '_> {
         left: &mut RegisteredParts,
     ) {
         let key = (home, class.start(), how.kind, how.in_class);
-        let known = self.made.borrow().get(&key).cloned();
-        let is_whole = left.seen.len() == 1;
-        let of_class = known.unwrap_or_else(|| {
-            let seen = std::mem::take(&mut left.seen);
-            let mut found = RegisteredParts { seen, ..RegisteredParts::default() };
-            self.follow_object(home, class, how, &mut found);
-            left.seen = std::mem::take(&mut found.seen);
-            let found = Rc::new(found);
-            // What is followed already, further up, is no part of it.
-            if is_whole {
-                self.made.borrow_mut().insert(key, Rc::clone(&found));
-            }
-            found
-        });
-        left.also(&of_class);
-        if how.given.is_some() {
-            let family = self.family(home, class);
-            for name in ["__new__", "__init__"] {
-                let first = family
-                    .iter()
-                    .filter(|one| !one.is_meta)
-                    .find_map(|one| Some((one.home, scope::methods(one.class, &[name]).next()?)));
-                if let Some((home, method)) = first {
-                    self.of_given((home, method, 1), how, left);
-                }
-            }
+        if left.objects.insert(key) {
+            let known = self.made.borrow().get(&key).cloned();
+            let changes = known.unwrap_or_else(|| {
+                let changes = Rc::new(self.by_makers(home, class, how));
+                self.made.borrow_mut().insert(key, Rc::clone(&changes));
+                changes
+            });
+            self.of_methods(&changes, how.kind, left);
         }
+        self.of_given_to_object(home, class, how, left);
     }
 
-    fn follow_object(
+    /// Records the changes that the methods which make an object do to their arguments.
+    fn of_given_to_object(
         &self,
         home: ModuleId,
         class: &'a StmtClassDef,
         how: How<'_>,
         left: &mut RegisteredParts,
     ) {
-        let kind = how.kind;
+        if how.given.is_none() {
+            return;
+        }
         let family = self.family(home, class);
-        self.follow(&family, MAKERS, false, kind, left);
+        for name in ["__new__", "__init__"] {
+            let first = family
+                .iter()
+                .filter(|one| !one.is_meta)
+                .find_map(|one| Some((one.home, scope::methods(one.class, &[name]).next()?)));
+            if let Some((home, method)) = first {
+                self.of_given((home, method, 1), how, left);
+            }
+        }
+    }
+
+    /// Returns the changes by the methods that make an object.
+    fn by_makers(&self, home: ModuleId, class: &'a StmtClassDef, how: How<'_>) -> MethodChanges {
+        let kind = how.kind;
+        let mut changes = MethodChanges::default();
+        let family = self.family(home, class);
+        self.follow(&family, MAKERS, false, kind, &mut changes);
         let makers = family.iter().filter(|one| one.is_meta).copied();
         let makers: Vec<_> = makers.collect();
-        self.follow(&makers, &["__call__"], false, kind, left);
+        self.follow(&makers, &["__call__"], false, kind, &mut changes);
         if how.in_class {
             // What it tells the class around it is told to that alone.
-            self.follow(&family, &["__set_name__"], true, kind, left);
+            self.follow(&family, &["__set_name__"], true, kind, &mut changes);
+        }
+        changes
+    }
+
+    /// Records the changes of methods, and those of what they call.
+    fn of_methods(&self, changes: &MethodChanges, kind: CallKind, left: &mut RegisteredParts) {
+        left.parts.extend(changes.parts.iter().cloned());
+        left.through.extend(&changes.through);
+        for made in &changes.made {
+            self.of_own(made.clone(), How { kind, in_class: false, given: None }, left);
         }
     }
 
@@ -270,7 +350,7 @@ impl<'a> Search<'a, '_> {
         left: &mut RegisteredParts,
     ) {
         let changes = self.program().changes(home, function, how.kind);
-        left.by(&changes);
+        left.by((home, function.start(), how.kind), &changes);
         self.of_given((home, function, bound), how, left);
         for made in &changes.made {
             self.of_own(made.clone(), How { given: None, in_class: false, ..how }, left);
@@ -290,7 +370,7 @@ impl<'a> Search<'a, '_> {
             let changed = changes.given.iter().filter(|(name, _)| name == parameter);
             for (_, attribute) in changed {
                 if let Some((global, held)) = self.part(id, given) {
-                    left.parts.push((global, held.or(attribute.clone())));
+                    left.parts.insert((global, held.or(attribute.clone())));
                 }
             }
         };
@@ -318,7 +398,9 @@ impl<'a> Search<'a, '_> {
         let bindings = self.bindings(home, &own);
         let class = bindings.iter().find_map(|(_, stmt)| stmt.as_class_def_stmt());
         if let Some(class) = class.filter(|_| held.is_none()) {
-            self.follow(&self.family(home, class), &[method], false, how.kind, left);
+            let mut changes = MethodChanges::default();
+            self.follow(&self.family(home, class), &[method], false, how.kind, &mut changes);
+            self.of_methods(&changes, how.kind, left);
             return;
         }
         let changed = program.purity.changed_by(method);
@@ -344,12 +426,14 @@ impl<'a> Search<'a, '_> {
         self.join(home, &mut mentioned, &mut family);
         // What a metaclass changes of a class may be what its bases have.
         let hooks = ["__init_subclass__", "__prepare__", "__new__", "__init__", "__call__"];
-        self.follow(&family, &hooks, true, kind, left);
+        let mut changes = MethodChanges::default();
+        self.follow(&family, &hooks, true, kind, &mut changes);
+        self.of_methods(&changes, kind, left);
         let globals = family.iter().map(|one| (one.home, one.class.name.id.clone()));
         left.parts.extend(globals.map(|global| (global, Some(Name::new("__subclasses__")))));
     }
 
-    /// Records the changes that methods of classes make, and the methods that they call: to
+    /// Adds the changes that methods of classes make, and the methods that they call: to
     /// globals, and to the classes.
     fn follow(
         &self,
@@ -357,12 +441,11 @@ impl<'a> Search<'a, '_> {
         methods: &[&str],
         makes_class: bool,
         kind: CallKind,
-        left: &mut RegisteredParts,
+        left: &mut MethodChanges,
     ) {
         let program = self.program();
         let mut pending: Vec<Name> = methods.iter().map(|name| Name::new(*name)).collect();
         let mut seen = FxHashSet::default();
-        let mut made = FxHashSet::default();
         while let Some(name) = pending.pop() {
             if !seen.insert(name.clone()) {
                 continue;
@@ -380,9 +463,10 @@ impl<'a> Search<'a, '_> {
                         continue;
                     }
                     let changes = program.changes(member.home, method, kind);
-                    left.by(&changes);
+                    left.parts.extend(changes.parts.iter().cloned());
+                    left.through.extend(&changes.through);
                     pending.extend(changes.methods.iter().cloned());
-                    made.extend(changes.made.iter().cloned());
+                    left.made.extend(changes.made.iter().cloned());
                     // `cls(name)`
                     let own = method.parameters.iter().next();
                     if own.is_some_and(|own| changes.called.contains(&own.name().id)) {
@@ -400,9 +484,6 @@ impl<'a> Search<'a, '_> {
                     }
                 }
             }
-        }
-        for made in made {
-            self.of_own(made, How { kind, in_class: false, given: None }, left);
         }
     }
 }
