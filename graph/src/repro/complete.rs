@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use ruff_python_ast::{
-    ExceptHandler, Expr, Stmt, StmtFunctionDef,
+    ExceptHandler, Expr, Stmt,
     name::Name,
     visitor::{Visitor, walk_expr, walk_stmt},
 };
-use ruff_text_size::{Ranged, TextSize};
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use rustc_hash::FxHashSet;
 
 use super::{
@@ -102,14 +102,14 @@ impl Work<'_> {
     }
 
     fn sites(&mut self, stmt: &Stmt) -> Vec<Site> {
+        if !matches!(stmt, Stmt::FunctionDef(_) | Stmt::Try(_) | Stmt::If(_)) {
+            return Vec::new();
+        }
         let key = key(stmt);
         let Some(place) = self.place(self.line(key)).cloned() else { return Vec::new() };
         let Some(original) = self.original(&place.path) else { return Vec::new() };
-        let is_its = |other: &&Stmt| {
-            original.source().line(self::key(other)) == place.line
-                && std::mem::discriminant(*other) == std::mem::discriminant(stmt)
-        };
-        let Some(whole) = statements(&original).into_iter().find(is_its) else { return Vec::new() };
+        let whole = statement_at(original.body(), original.source(), place.line, stmt);
+        let Some(whole) = whole else { return Vec::new() };
         let lost = Lost { path: &place.path, syntax: &original };
         match (stmt, whole) {
             (Stmt::FunctionDef(one), Stmt::FunctionDef(whole)) => {
@@ -246,17 +246,18 @@ impl Work<'_> {
 
     /// Names that the functions around a statement bind, and the object of the method that it is in.
     fn surrounding(&self, stmt: &Stmt) -> Surrounding {
-        let all = statements(self.syntax);
-        let methods = all.iter().filter_map(|stmt| stmt.as_class_def_stmt());
-        let methods: Vec<&StmtFunctionDef> =
-            methods.flat_map(|class| &class.body).filter_map(Stmt::as_function_def_stmt).collect();
-        let holds = |one: &&StmtFunctionDef| one.range().contains_range(stmt.range());
+        let mut around = Vec::new();
+        add_enclosing(self.syntax.body(), stmt.range(), &mut around);
         let mut names = FxHashSet::default();
-        for one in all.iter().filter_map(|stmt| stmt.as_function_def_stmt()).filter(holds) {
+        for one in around.iter().filter_map(|stmt| stmt.as_function_def_stmt()) {
             names.extend(one.parameters.iter().map(|one| one.name().id.clone()));
             names.extend(scope::bound(&one.body).local);
         }
-        let method = methods.into_iter().rfind(holds);
+        let pairs = around.iter().zip(around.iter().skip(1));
+        let method = pairs.rev().find_map(|(outer, inner)| match outer {
+            Stmt::ClassDef(_) => inner.as_function_def_stmt(),
+            _ => None,
+        });
         let receiver = method.and_then(|one| Some(one.parameters.iter().next()?.name().id.clone()));
         Surrounding { names, receiver }
     }
@@ -348,6 +349,39 @@ fn guard(lost: &Lost<'_>, stmts: &[&Stmt], indent: &str) -> (String, GistLine) {
 }
 
 /// Returns the start of a statement after its decorators; for a function the start of its name.
+/// Adds the statements of a body that contain a range, the outermost first.
+fn add_enclosing<'a>(body: &'a [Stmt], range: TextRange, around: &mut Vec<&'a Stmt>) {
+    let after = body.partition_point(|stmt| stmt.start() <= range.start());
+    let last = body[..after].last();
+    let Some(stmt) = last.filter(|stmt| stmt.range().contains_range(range)) else { return };
+    around.push(stmt);
+    match stmt {
+        Stmt::FunctionDef(function) => add_enclosing(&function.body, range, around),
+        Stmt::ClassDef(class) => add_enclosing(&class.body, range, around),
+        _ => scope::for_each_block(stmt, |block| add_enclosing(block, range, around)),
+    }
+}
+
+/// Returns the statement at a line, in a body or in the blocks of its statements, that is of the same kind as `like`.
+fn statement_at<'a>(body: &'a [Stmt], source: &Source, line: u32, like: &Stmt) -> Option<&'a Stmt> {
+    let after = body.partition_point(|stmt| source.line(stmt.start()) <= line);
+    let stmt = body[..after].last()?;
+    let is_alike = std::mem::discriminant(stmt) == std::mem::discriminant(like);
+    if is_alike && source.line(key(stmt)) == line {
+        return Some(stmt);
+    }
+    let mut found = None;
+    let mut look = |block: &'a [Stmt]| {
+        found = found.or_else(|| statement_at(block, source, line, like));
+    };
+    match stmt {
+        Stmt::FunctionDef(function) => look(&function.body),
+        Stmt::ClassDef(class) => look(&class.body),
+        _ => scope::for_each_block(stmt, look),
+    }
+    found
+}
+
 fn key(stmt: &Stmt) -> TextSize {
     match stmt {
         Stmt::FunctionDef(function) => function.name.start(),
