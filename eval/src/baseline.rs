@@ -14,7 +14,7 @@ use crate::{
     observation::Observation,
     reference::{Reference, ReferenceSpec, key},
     scorers::{Fidelity, fidelity},
-    store::{self, Record},
+    store::Record,
 };
 
 /// The verdicts on both.
@@ -41,18 +41,10 @@ impl Baseline {
         place: GistPlace,
     ) -> Result<Self, EvalError> {
         let name = format!("{}-baseline-{place:?}.json", key(spec));
-        let path = spec.cache.map(|cache| cache.join(name));
-        if let Some(path) = &path
-            && let Ok(baseline) = store::read::<Self>(path)
-        {
-            return Ok(baseline);
-        }
-        let baseline =
-            Self { original: original(spec, reference)?, empty: empty(spec, reference, place)? };
-        if let Some(path) = &path {
-            store::write(path, &baseline)?;
-        }
-        Ok(baseline)
+        let measure = || {
+            Ok(Self { original: original(spec, reference)?, empty: empty(spec, reference, place)? })
+        };
+        Ok(spec.stored(&name, measure)?.0)
     }
 
     /// Why the task is unfit; nothing where it is fit.

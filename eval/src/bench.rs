@@ -77,8 +77,8 @@ pub struct BenchSpec<'a> {
     pub index: Option<&'a Index>,
     /// The time after which no job begins that will not end before it.
     pub until: Option<Instant>,
-    /// The directory in which references are stored by content.
-    pub references: &'a Path,
+    /// The directories in which references are stored by content. All are read, and the first one is written.
+    pub references: &'a [&'a Path],
     /// The directory for working directories.
     pub scratch: &'a Path,
     /// Set when the user wants nothing more to begin.
@@ -409,7 +409,7 @@ fn attempt_and_judge(
         runs: spec.reference_runs,
         variables: spec.variables,
         workspace: &workspace,
-        cache: Some(spec.references),
+        caches: spec.references,
         signs: &|_| (),
     };
     let nothing = Submission::Absent("the task is set aside".to_owned());
@@ -507,8 +507,9 @@ fn attempt_and_judge(
 /// Waits until no other process measures the same original: what it measured is then in the cache. The lock of a process
 /// that dies is free. Where the file system has no locks, each process measures.
 fn wait_to_measure(spec: &BenchSpec<'_>, key: &str) -> Result<Option<Lock>, Stop> {
-    let path = spec.references.join(format!("{key}.lock"));
-    let opened = fs::create_dir_all(spec.references)
+    let Some(references) = spec.references.first() else { return Ok(None) };
+    let path = references.join(format!("{key}.lock"));
+    let opened = fs::create_dir_all(references)
         .and_then(|()| OpenOptions::new().create(true).truncate(false).write(true).open(&path));
     let Ok(file) = opened else { return Ok(None) };
     loop {

@@ -50,8 +50,8 @@ pub struct ReferenceSpec<'a> {
     pub variables: &'a BTreeMap<String, String>,
     /// The workspace of the runs.
     pub workspace: &'a Workspace,
-    /// The directory in which references are stored by content, if any.
-    pub cache: Option<&'a Path>,
+    /// The directories in which measurements are stored by content. All are read, and the first one is written.
+    pub caches: &'a [&'a Path],
     /// Receives the name of each run as it begins.
     pub signs: &'a (dyn Fn(Progress<'_>) + Sync),
 }
@@ -60,6 +60,24 @@ impl ReferenceSpec<'_> {
     /// Reports the run that begins now.
     pub(crate) fn begins(&self, run: &str) {
         (self.signs)(Progress::Step(&format!("judge: {run}")));
+    }
+
+    /// Returns the measurement that is stored in a file of this name, and true; else what `measure` returns, which is stored.
+    pub(crate) fn stored<T: Record>(
+        &self,
+        name: &str,
+        measure: impl FnOnce() -> Result<T, EvalError>,
+    ) -> Result<(T, bool), EvalError> {
+        let mut paths = self.caches.iter().map(|cache| cache.join(name));
+        let Some(own) = paths.next() else { return Ok((measure()?, false)) };
+        if let Ok(known) = store::read::<T>(&own) {
+            return Ok((known, true));
+        }
+        let known = paths.find_map(|path| store::read::<T>(&path).ok());
+        let is_known = known.is_some();
+        let measured = known.map_or_else(measure, Ok)?;
+        store::write(&own, &measured)?;
+        Ok((measured, is_known))
     }
 }
 
@@ -125,17 +143,9 @@ impl Reference {
         spec: &ReferenceSpec<'_>,
         codebases: &Codebases,
     ) -> Result<Self, EvalError> {
-        let path = spec.cache.map(|cache| cache.join(format!("{}.json", key(spec))));
-        if let Some(path) = &path
-            && let Ok(reference) = store::read::<Self>(path)
-        {
-            return Ok(Self { cached: true, ..reference });
-        }
-        let reference = run_all(spec, codebases)?;
-        if let Some(path) = &path {
-            store::write(path, &reference)?;
-        }
-        Ok(reference)
+        let name = format!("{}.json", key(spec));
+        let (reference, cached) = spec.stored(&name, || run_all(spec, codebases))?;
+        Ok(Self { cached, ..reference })
     }
 
     /// Splits the files of the original into modules and data.

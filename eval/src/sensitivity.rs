@@ -29,7 +29,7 @@ use crate::{
     reference::{Reference, ReferenceSpec, key},
     scorers::{Executed, fidelity},
     statistics::{Random, median},
-    store::{self, Record},
+    store::Record,
 };
 
 /// The seed of every draw: the same original has the same mutants wherever it is measured.
@@ -135,12 +135,17 @@ impl Mutants {
         count: u32,
     ) -> Result<Self, EvalError> {
         let name = format!("{}-mutants-{count}.json", key(spec));
-        let path = spec.cache.map(|cache| cache.join(name));
-        if let Some(path) = &path
-            && let Ok(mutants) = store::read::<Self>(path)
-        {
-            return Ok(mutants);
-        }
+        let measure = || Self::of_original(spec, reference, codebase, internal, count);
+        Ok(spec.stored(&name, measure)?.0)
+    }
+
+    fn of_original(
+        spec: &ReferenceSpec<'_>,
+        reference: &Reference,
+        codebase: &Codebase,
+        internal: &Internal,
+        count: u32,
+    ) -> Result<Self, EvalError> {
         let executed = Executed::of_tests(&reference.trace);
         let drawn = draw(codebase, internal, &executed, count as usize);
         let place = spec.workspace.process_directory()?;
@@ -180,16 +185,12 @@ impl Mutants {
             };
             Some(one.mutant(noticed))
         });
-        let mutants = Mutants {
+        Ok(Self {
             drawn: mutants.collect(),
             failed: ran.failed,
             cpu_seconds: median(&ran.cpu),
             forked: ran.forked,
-        };
-        if let Some(path) = &path {
-            store::write(path, &mutants)?;
-        }
-        Ok(mutants)
+        })
     }
 
     /// Runs a gist with the mutants that the original notices.

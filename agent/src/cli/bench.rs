@@ -102,8 +102,8 @@ pub struct Jobs<'a> {
     pub jobs: &'a [Job],
     /// The run's directory.
     pub directory: &'a Path,
-    /// The directory of reference runs.
-    pub references: &'a Path,
+    /// The directories of reference runs: all are read, and the first one is written.
+    pub references: &'a [&'a Path],
     /// The index, where no other process is at work in the directory.
     pub index: Option<&'a Index>,
     /// The time after which no job begins that will not end before it.
@@ -381,7 +381,7 @@ impl Bench {
                 solvers: &solvers,
                 jobs: &open,
                 directory,
-                references: &around.references(),
+                references: &[&around.references()],
                 index: Some(&index),
                 until: None,
                 file: &|name| suites.file(name, &locks),

@@ -101,7 +101,7 @@ impl Collect {
                 runs: around.settings.reference.runs,
                 variables: &Default::default(),
                 workspace: &workspace,
-                cache: Some(&references),
+                caches: &[&references],
                 signs: &|_| (),
             },
             paths: &self.paths,

@@ -242,7 +242,7 @@ impl OpenedTarget {
                 runs: around.settings.reference.runs,
                 variables: &BTreeMap::new(),
                 workspace,
-                cache: Some(&references),
+                caches: &[&references],
                 signs,
             },
             task: &self.task.id,

@@ -173,7 +173,8 @@ impl Work {
                 solvers: &solvers,
                 jobs: &jobs,
                 directory: &directory,
-                references: &directory.join("references"),
+                // Other machines may share the directory, and no user's cache.
+                references: &[&directory.join("references"), &around.references()],
                 index: None,
                 until: self.until.map(|time| began + time),
                 file: &file,

@@ -162,7 +162,7 @@ impl Bed {
                 runs: self.runs,
                 variables: &variables,
                 workspace: &workspace,
-                cache: Some(references()),
+                caches: &[references()],
                 signs: &|_| (),
             },
             task: "t",
@@ -189,7 +189,7 @@ impl Bed {
             runs: self.runs,
             variables: &BTreeMap::new(),
             workspace: &workspace,
-            cache: Some(references()),
+            caches: &[references()],
             signs: &|_| (),
         })
         .unwrap()

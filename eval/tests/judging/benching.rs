@@ -140,7 +140,7 @@ impl<'a> BenchOptions<'a> {
             directory: self.directory,
             index: Some(&index),
             until: None,
-            references: &references,
+            references: &[&references],
             scratch: &scratch.path().join("work"),
             drain: &self.drain,
             interrupt: &self.interrupt,
