@@ -31,6 +31,12 @@ impl Pattern {
         Self(pattern)
     }
 
+    /// Returns the pattern that another text matches as well.
+    #[must_use]
+    pub fn merged_with(&self, text: &str) -> Self {
+        Self(merge(self.0.clone(), &text.split('\n').collect::<Vec<_>>()))
+    }
+
     /// Returns true if a text matches.
     pub fn matches(&self, text: &str) -> bool {
         let lines: Vec<&str> = text.split('\n').collect();

@@ -66,8 +66,8 @@ pub fn without_elements(gist: &Gist, at: usize) -> Option<Gist> {
 }
 
 /// Returns the gist without elements of displays, or keyword arguments of calls, of [`LARGE_LIST`] lines and more. Index 0
-/// empties all of these lists, the following ones a half of them, then a quarter, down to single lists; then come halves
-/// of the elements of each list, down to single ones. Returns `None` after the last.
+/// empties all of these lists, the following ones a half of them, then a quarter, down to single lists; then come halves of the elements of each list, as long
+/// as these are so many. Returns `None` after the last.
 ///
 /// A table that lists functions keeps all of them mentioned. Once it is empty, it loads fast and its functions can go.
 ///
@@ -90,7 +90,8 @@ pub fn without_large_lists(gist: &Gist, at: usize) -> Option<Gist> {
             lists.map(|(number, list)| (number, &list.free[..])).collect();
         let several = halves(large.len()).map(|group| large[group].to_vec());
         let single = large.iter().flat_map(|(number, free)| {
-            halves(free.len()).skip(1).map(|group| vec![(*number, &free[group])])
+            let groups = halves(free.len()).skip(1).filter(|group| group.len() >= LARGE_LIST);
+            groups.map(|group| vec![(*number, &free[group])])
         });
         let emptied = several.chain(single).nth(at)?;
         let marks =
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn large_lists_are_emptied_together_before_single_ones() {
-        let rows: String = (0..12).map(|at| format!("    {at},\n")).collect();
+        let rows: String = (0..24).map(|at| format!("    {at},\n")).collect();
         let text = format!(
             "x = [\n{rows}]\ny = f(\n    1,\n{}    b=2,\n)\nz = [\n    1,\n]\n",
             "\n".repeat(9)
@@ -204,7 +205,8 @@ mod tests {
         assert_eq!(proposals[0], format!("{emptied}{call}{rest}"));
         assert_eq!(proposals[1], text.replace(&text[..text.find('y').unwrap()], emptied));
         assert!(proposals[2].contains(call) && proposals[2].contains(&rows), "{}", proposals[2]);
-        assert_eq!(proposals[3].matches(",\n").count(), text.matches(",\n").count() - 6);
+        assert_eq!(proposals[3].matches(",\n").count(), text.matches(",\n").count() - 12);
+        assert_eq!(proposals.len(), 5);
         assert!(without_large_lists(&gist(rest), 0).is_none());
     }
 

@@ -4,13 +4,14 @@
 //! It executes nothing: the caller checks each proposal.
 
 mod unmentioned;
+mod uses;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ruff_python_ast::{Stmt, token::TokenKind};
 use ruff_text_size::{Ranged, TextRange};
 
-use self::unmentioned::unmentioned;
+use self::{unmentioned::unmentioned, uses::Uses};
 use super::plan::{Gist, GistLine, LineOrigin};
 use crate::{
     source::Source,
@@ -42,6 +43,8 @@ pub struct Reduction<'s> {
     tree: Block,
     /// Groups that are still to be tried.
     groups: Vec<Group>,
+    /// Parts of which the groups in them were added since the last trace.
+    opened: BTreeSet<LineId>,
     /// The same of definitions that no other line mentions; they come first.
     unmentioned: Vec<Group>,
     /// Definitions that are needed though no line mentions them.
@@ -51,6 +54,11 @@ pub struct Reduction<'s> {
     /// Single parts that were tried since the gist last changed, and are needed.
     needed: BTreeSet<LineId>,
     at: usize,
+    /// The lines that the last trace executed, and the names that they read.
+    executed: Arc<BTreeSet<LineId>>,
+    uses: Option<Arc<Uses>>,
+    /// True if single parts are tried as well that bind what an executed line reads.
+    tries_all: bool,
 }
 
 /// A predicate: true if the function, or the assignment, that begins with a line must stay whole. It gets the line, and the
@@ -133,17 +141,31 @@ impl<'s> Reduction<'s> {
         let tree = draft.parts(whole);
         let mut groups = Vec::new();
         tree.add_groups(true, &mut groups);
-        let reached = BTreeSet::new();
-        let unmentioned = Vec::from_iter(unmentioned(&draft, &tree, &reached));
-        let needed = BTreeSet::new();
-        Self { whole, draft, tree, groups, unmentioned, reached, proposed: None, needed, at: 0 }
+        let (reached, needed) = (BTreeSet::new(), BTreeSet::new());
+        let mut reduction = Self {
+            whole,
+            draft,
+            tree,
+            groups,
+            opened: BTreeSet::new(),
+            unmentioned: Vec::new(),
+            reached,
+            proposed: None,
+            needed,
+            at: 0,
+            executed: Arc::default(),
+            uses: None,
+            tries_all: true,
+        };
+        reduction.find_unmentioned();
+        reduction
     }
 
     /// Takes these names as mentioned, as those of a test that a runner calls.
     #[must_use]
     pub fn with_mentioned(mut self, names: &[String]) -> Self {
         self.tree.add_named(names, &mut self.reached);
-        self.unmentioned = Vec::from_iter(unmentioned(&self.draft, &self.tree, &self.reached));
+        self.find_unmentioned();
         self
     }
 
@@ -156,15 +178,63 @@ impl<'s> Reduction<'s> {
     /// if DEBUG:                   # executed; the second group has the `if`
     ///     print(parse("a b"))     # not executed
     /// ```
+    ///
+    /// Leaves out of all groups what binds a name that an executed line reads outside of the group.
     #[must_use]
     pub fn with_executed(mut self, ran: &dyn Fn(usize) -> bool) -> Self {
         let (mut functions, mut others) = (Group::new(), Group::new());
         self.tree.add_unexecuted(ran, &mut functions, &mut others);
         self.groups.extend([functions, others].into_iter().filter(|group| !group.is_empty()));
+        let lines = self.draft.ids.iter().enumerate();
+        self.opened.clear();
+        self.executed = Arc::new(lines.filter(|(at, _)| ran(*at)).map(|(_, id)| *id).collect());
+        self.find_uses();
+        self.find_unmentioned();
         self
     }
 
-    /// Returns the gist without definitions that nothing mentions, or `None` if there are none that can go.
+    /// Finds the definitions that nothing mentions. Those that were called all the same are likely needed, and come last.
+    fn find_unmentioned(&mut self) {
+        let group = unmentioned(&self.draft, &self.tree, &self.reached).unwrap_or_default();
+        let mut called = BTreeSet::new();
+        let executed =
+            |line: usize| self.draft.ids.get(line).is_some_and(|id| self.executed.contains(id));
+        self.tree.add_called(&executed, &mut called);
+        let (last, first): (Group, Group) = group.into_iter().partition(|id| called.contains(id));
+        self.unmentioned = [last, first].into_iter().filter(|group| !group.is_empty()).collect();
+    }
+
+    /// Ends the search before single parts that bind what an executed line reads: they are likely needed.
+    #[must_use]
+    pub fn without_unlikely(mut self) -> Self {
+        self.tries_all = false;
+        self
+    }
+
+    fn find_uses(&mut self) {
+        let ran = |id: LineId| self.executed.contains(&id);
+        let uses = (!self.executed.is_empty()).then(|| Arc::new(Uses::of(&self.draft, &ran)));
+        self.uses = uses;
+    }
+
+    /// Returns the members of a group that can go without what binds a name that an executed line still reads, and the rest.
+    fn split_by_uses(&self, group: Group) -> [Group; 2] {
+        let Some(uses) = &self.uses else { return [group, Group::new()] };
+        let mut parts = Vec::new();
+        let members: BTreeSet<LineId> = group.iter().copied().collect();
+        self.tree.each(&mut |part| parts.extend(members.contains(&part.id).then_some(*part)));
+        let is_read = uses.still_read(&parts);
+        let read: BTreeSet<LineId> = parts
+            .iter()
+            .zip(is_read)
+            .filter(|(_, is_read)| *is_read)
+            .map(|(part, _)| part.id)
+            .collect();
+        let (read, free) = group.into_iter().partition(|id| read.contains(id));
+        [free, read]
+    }
+
+    /// Returns the gist without definitions that nothing mentions, or `None` if there are none that can go together.
     pub fn propose_unmentioned(&mut self) -> Option<Gist> {
         while let Some(group) = self.unmentioned.pop() {
             let proposal = self.propose_without(Tried::Unmentioned(group));
@@ -230,7 +300,8 @@ impl<'s> Reduction<'s> {
         self.draft = draft;
         self.tree = self.draft.parts(self.whole);
         self.needed.clear();
-        self.unmentioned = Vec::from_iter(unmentioned(&self.draft, &self.tree, &self.reached));
+        self.find_unmentioned();
+        self.find_uses();
     }
 
     /// Rejects the last proposal: something that it lacked is needed.
@@ -244,7 +315,7 @@ impl<'s> Reduction<'s> {
         if let Some(group) = self.unmentioned.pop() {
             return Some(Tried::Unmentioned(group));
         }
-        if !self.groups.is_empty() {
+        while !self.groups.is_empty() {
             let mut sizes = std::collections::BTreeMap::new();
             self.tree.each(&mut |part| {
                 sizes.insert(part.id, part.len());
@@ -255,16 +326,36 @@ impl<'s> Reduction<'s> {
             let size = |group: &Group| group.iter().map(|id| sizes[id]).sum::<usize>();
             // Of those that are as long the one that was added first.
             let longest = (0..self.groups.len()).rev().max_by_key(|at| size(&self.groups[*at]));
-            if let Some(at) = longest {
-                return Some(Tried::Group(self.groups.remove(at)));
+            let Some(at) = longest else { break };
+            let group = self.groups.remove(at);
+            let [free, read] = self.split_by_uses(group);
+            read.into_iter().for_each(|id| self.open(id));
+            if !free.is_empty() {
+                return Some(Tried::Group(free));
             }
         }
         let mut parts = Vec::new();
-        self.tree.each(&mut |part| parts.push(part.id));
+        self.tree.each(&mut |part| parts.push(*part));
         let later = (self.at..parts.len()).chain(0..self.at.min(parts.len()));
-        let next = later.clone().find(|at| !self.needed.contains(&parts[*at]))?;
+        let is_open = |at: &usize| !self.needed.contains(&parts[*at].id);
+        let is_read = |at: usize| {
+            let uses = self.uses.as_ref();
+            uses.is_some_and(|uses| uses.still_read(&[parts[at]]) == [true])
+        };
+        let mut likely = later.clone().filter(is_open);
+        let next = match likely.find(|at| !is_read(*at)) {
+            None if self.tries_all => later.clone().find(is_open)?,
+            next => next?,
+        };
         self.at = next;
-        Some(Tried::Single(parts[next]))
+        Some(Tried::Single(parts[next].id))
+    }
+
+    /// Adds the groups in a part that is needed itself.
+    fn open(&mut self, id: LineId) {
+        if self.opened.insert(id) {
+            self.tree.add_inner_groups(id, &mut self.groups);
+        }
     }
 
     fn refuse(&mut self, tried: Tried) {
@@ -277,12 +368,15 @@ impl<'s> Reduction<'s> {
                     self.reached.insert(id);
                     self.needed.insert(id);
                 }
-                _ => self.unmentioned.extend(halves(&group)),
+                _ => {
+                    self.reached.extend(group.iter().copied());
+                    self.groups.extend(halves(&group));
+                }
             },
             Tried::Group(group) => match group[..] {
                 [id] => {
                     self.needed.insert(id);
-                    self.tree.add_inner_groups(id, &mut self.groups);
+                    self.open(id);
                 }
                 _ => self.groups.extend(halves(&group)),
             },
@@ -342,6 +436,28 @@ impl Block {
                 others.push(node.part.id);
             }
         }
+    }
+
+    /// Adds the functions of which a line behind the header was executed, and the classes that have such ones; returns true if
+    /// there are any.
+    fn add_called(&self, ran: &dyn Fn(usize) -> bool, called: &mut BTreeSet<LineId>) -> bool {
+        let mut is_any = false;
+        for node in &self.nodes {
+            let mut is_called = false;
+            for block in &node.inner {
+                is_called |= block.add_called(ran, called);
+            }
+            if let NodeKind::Function(_) = node.kind {
+                let inner = node.inner.iter().flat_map(|block| &block.nodes);
+                let first = inner.map(|node| node.part.first).min();
+                is_called |= first.is_some_and(|first| (first..=node.part.last).any(ran));
+            }
+            if is_called {
+                called.insert(node.part.id);
+            }
+            is_any |= is_called;
+        }
+        is_any
     }
 
     /// Adds the clause of this block if nothing in it was executed, else the parts of it that were not.

@@ -32,8 +32,10 @@ use crate::{
 const SLOWER: u32 = 5;
 const GRACE: Duration = Duration::from_secs(20);
 const CPU_GRACE: Duration = Duration::from_secs(2);
-/// The same where a process has loaded the packages before.
-const FORK_GRACE: Duration = Duration::from_millis(100);
+/// The same for the processor's time of a fork, beside the last one that failed in the right way: a statement that goes may
+/// leave an endless loop behind, and nothing else makes a program slower.
+const FORK_SLOWER: u32 = 2;
+const FORK_GRACE: Duration = Duration::from_millis(50);
 /// The grace of a proposal. Without what ends a wait it may hang, and one that is refused by mistake only stays longer.
 const PROPOSAL_GRACE: Duration = Duration::from_secs(2);
 
@@ -181,7 +183,7 @@ impl Bed {
         let mut limits = limits(session, PROPOSAL_GRACE);
         if let Some((wall, cpu)) = self.held.get() {
             limits.wall = limits.wall.min(wall * SLOWER + PROPOSAL_GRACE);
-            limits.cpu = limits.cpu.min(cpu * SLOWER + FORK_GRACE);
+            limits.cpu = limits.cpu.min(cpu * FORK_SLOWER + FORK_GRACE);
         }
         let run = |(server, gist): (&mut ProposalServer, &Gist)| {
             let files = [(NAME, gist.text.as_str())];

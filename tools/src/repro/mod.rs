@@ -26,7 +26,7 @@ use crate::{
     session::Session,
     tool::{Problem, ToolError},
 };
-use bed::Bed;
+use bed::{Bed, FileRun};
 use oracle::Oracle;
 use script::{ReproForm, headed, is_of_head};
 use values::DecidingValues;
@@ -349,15 +349,39 @@ impl<'a> Work<'a> {
         if !self.fails_alike(&gist, &run)? {
             return Ok(Some(run.describe_end()));
         }
-        if !run.execution.decided.is_empty() {
-            // Another environment may have other values than the original's; the gist is faithful.
-            let again = self.bed.run(self.session, &gist, &self.form)?;
-            self.values = self.oracle.values(&gist, &run, &again);
-        }
+        // Another environment may have other values than the original's; the gist is faithful.
+        self.values =
+            self.oracle.decided_values(&gist, &run).map(DecidingValues::of).unwrap_or_default();
         (self.gist, self.holds, self.otherwise) = (gist, true, None);
         self.confirmed = self.gist.clone();
+        self.widen_values()?;
         self.before = code_lines(&self.gist.text);
         Ok(None)
+    }
+
+    /// Runs the gist that was confirmed last once more. Returns true if other values decided its failure than before: they vary
+    /// with the time or at random, and any values are accepted in their place from now on.
+    fn widen_values(&mut self) -> Result<bool, Stop> {
+        if self.values.is_empty() {
+            return Ok(false);
+        }
+        let run = self.bed.try_out(self.session, &self.confirmed, &self.form)?;
+        if run.interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        match self.oracle.decided_values(&self.confirmed, &run) {
+            Some(values) if !self.values.match_values(values) => {
+                self.values.widen(values);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Returns true if a run of the finished file has the failure. Values that vary with the time have had longer to differ.
+    fn fails_at_last(&mut self, whole: &Gist, run: &FileRun) -> Result<bool, Stop> {
+        let fails = self.fails_alike(whole, run)?;
+        Ok(fails || self.widen_values()? && self.fails_alike(whole, run)?)
     }
 
     /// Puts back what did not run where the command was traced, and may run here.
@@ -433,9 +457,9 @@ impl<'a> Work<'a> {
                 }
                 runs += 1;
                 // The user's program ends before it can be interrupted, and answers all the same.
-                let holds = match self.oracle.run_user_program(self.session, &self.bed, &whole)? {
-                    Some(holds) => holds,
-                    None => self.oracle.holds(&whole, &run, &self.values),
+                let holds = match self.fails_at_last(&whole, &run) {
+                    Err(Stop::Failed(error)) => return Err(error),
+                    holds => holds.unwrap_or(false),
                 };
                 if holds && as_program {
                     reproduced += 1;

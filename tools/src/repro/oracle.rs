@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     command::TestId,
-    execute::{Execution, Raised},
+    execute::{DecidedFailure, Execution, Raised},
     pattern::Pattern,
     sandbox::{Network, Request, Status},
     session::Session,
@@ -182,7 +182,7 @@ impl Oracle {
                 let is_its = found.is_empty()
                     || found.iter().zip(&raw).any(|(one, raw)| {
                         self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
-                            && values.match_failure(one, &run.execution)
+                            && values.match_values(values_of(&run.execution, one))
                     });
                 run.execution.status == self.status
                     && (self.is_pytest || self.stderr.matches(&run.execution.stderr))
@@ -196,20 +196,18 @@ impl Oracle {
             Same::Type | Same::Message => found.iter().zip(&raw).any(|(one, raw)| {
                 self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist)
                     && (one.raised.is_some() || self.has_same_exit(&run.execution))
-                    && values.match_failure(one, &run.execution)
+                    && values.match_values(values_of(&run.execution, one))
             }),
         }
     }
 
-    /// Returns the values that decided the original's failure in two runs of a gist.
-    pub(super) fn values(&self, gist: &Gist, once: &FileRun, again: &FileRun) -> DecidingValues {
-        let (found, raw) = (failures(&once.execution), failures(&once.raw));
+    /// Returns the values that decided the original's failure in a run of a gist; `None` if it has another failure, or none.
+    pub(super) fn decided_values<'r>(&self, gist: &Gist, run: &'r FileRun) -> Option<&'r [String]> {
+        let (found, raw) = (failures(&run.execution), failures(&run.raw));
         let mut pairs = found.iter().zip(&raw);
-        let its =
-            pairs.find(|(one, raw)| self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist));
-        its.map_or_else(DecidingValues::default, |(one, _)| {
-            DecidingValues::of(one, &once.execution, &again.execution)
-        })
+        let (its, _) = pairs
+            .find(|(one, raw)| self.fits(one.raised.as_deref(), raw.raised.as_deref(), gist))?;
+        Some(values_of(&run.execution, its))
     }
 
     /// Returns true if a run without an exception has the original's exit code, and its last line as well if the message
@@ -333,6 +331,12 @@ fn links(raised: &Raised, again: Option<&Raised>, trace: &Trace) -> Vec<RaisedLi
     let shown = raised.shown.iter().enumerate();
     let shown = shown.map(|(at, one)| link(one, again.and_then(|again| again.shown.get(at))));
     [link(raised, again)].into_iter().chain(shown).collect()
+}
+
+/// Returns the values that decided a failure of a run; none where nothing recorded them.
+fn values_of<'a>(run: &'a Execution, failure: &RunFailure<'_>) -> &'a [String] {
+    let its = |values: &&DecidedFailure| values.case == failure.case && values.when == failure.when;
+    run.decided.iter().find(its).map_or(&[][..], |decided| &decided.values)
 }
 
 /// Returns the last line that a run prints on one of its streams.

@@ -24,6 +24,9 @@ const OFTEN: usize = 16;
 /// A gist is traced again when it has lost this part of its lines, as one of so many: a trace takes as long as several proposals.
 const TRACED_AGAIN: usize = 4;
 
+/// Proposals for annotations before statements are removed: all, both halves and the quarters.
+const COARSE: usize = 7;
+
 /// The end of a trial of several proposals.
 struct JudgedProposals {
     /// The index of the last proposal that was judged; all before it are refused.
@@ -52,30 +55,36 @@ impl Work<'_> {
         self.coldly(Self::drop_installed)?;
         self.drop_plugins()?;
         self.coldly(Self::drop_configuration)?;
-        self.step(Self::drop_unmentioned)?;
-        self.step(Self::drop_packages)?;
-        self.step(|work| work.rewrite(each(halved_parameters)))?;
-        self.step(|work| work.rewrite(without_annotations))?;
-        self.step(Self::simplify)?;
-        self.step(|work| work.rewrite(without_large_lists))?;
-        self.step(Self::statements)?;
+        self.step("unmentioned definitions", Self::drop_unmentioned)?;
+        self.step("packages", Self::drop_packages)?;
+        self.step("halves of parameters", |work| work.rewrite(each(halved_parameters)))?;
+        self.step("annotations", |work| {
+            work.rewrite(|gist, at| without_annotations(gist, at).filter(|_| at < COARSE))
+        })?;
+        self.step("fixtures and runner", Self::simplify)?;
+        self.step("large lists", |work| work.rewrite(without_large_lists))?;
+        self.step("statements", |work| work.statements(false))?;
         // Statements may have no further use once a parameter or a block is gone, and the other way round.
+        let mut tries_all = false;
         loop {
             let before = self.gist.text.clone();
-            self.step(Self::unwrap_blocks)?;
-            self.step(|work| work.rewrite(without_annotations))?;
-            self.step(|work| work.rewrite(without_unread_parameters))?;
-            self.step(|work| work.rewrite(without_name))?;
-            self.step(|work| work.rewrite(without_elements))?;
-            self.step(|work| work.rewrite(without_unread_names))?;
-            self.step(|work| work.rewrite(each(without_decorators)))?;
-            self.step(|work| work.rewrite(each(without_parameters)))?;
-            self.step(|work| work.rewrite(each(halved_parameters)))?;
-            self.step(Self::simplify)?;
-            if self.gist.text == before {
+            self.step("blocks", Self::unwrap_blocks)?;
+            self.step("annotations", |work| work.rewrite(without_annotations))?;
+            self.step("unread parameters", |work| work.rewrite(without_unread_parameters))?;
+            self.step("names", |work| work.rewrite(without_name))?;
+            self.step("elements", |work| work.rewrite(without_elements))?;
+            self.step("unread names", |work| work.rewrite(without_unread_names))?;
+            self.step("decorators", |work| work.rewrite(each(without_decorators)))?;
+            self.step("parameters", |work| work.rewrite(each(without_parameters)))?;
+            self.step("halves of parameters", |work| work.rewrite(each(halved_parameters)))?;
+            self.step("fixtures and runner", Self::simplify)?;
+            let is_unchanged = self.gist.text == before;
+            if is_unchanged && tries_all {
                 break;
             }
-            self.step(Self::statements)?;
+            // What is likely needed is tried when nothing else goes any more.
+            tries_all |= is_unchanged;
+            self.step("statements", |work| work.statements(tries_all))?;
         }
         // The import that needed a package may be gone.
         self.coldly(Self::drop_installed)
@@ -98,7 +107,24 @@ impl Work<'_> {
 
     /// Does one step of the search by runs by fork, and confirms its result by a cold run; where that fails, does it again
     /// by cold runs alone, from the gist that was confirmed last.
-    fn step(&mut self, step: impl Fn(&mut Self) -> Result<(), Stop>) -> Result<(), Stop> {
+    #[tracing::instrument(level = "debug", skip(self, step), fields(before = self.gist.lines.len(), after))]
+    fn step(
+        &mut self,
+        removes: &str,
+        step: impl Fn(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let (before, tried) = (self.gist.lines.len(), self.tried);
+        let mut ended = self.confirmed_step(&step);
+        // Refused proposals say nothing where the gist itself no longer holds.
+        let is_unchanged = self.gist.lines.len() == before && self.tried > tried;
+        if ended.is_ok() && is_unchanged && self.widen_values()? {
+            ended = self.confirmed_step(&step);
+        }
+        tracing::Span::current().record("after", self.gist.lines.len());
+        ended
+    }
+
+    fn confirmed_step(&mut self, step: impl Fn(&mut Self) -> Result<(), Stop>) -> Result<(), Stop> {
         let ended = match step(self) {
             Err(Stop::Unconfirmed) => return step(self),
             Err(stop @ (Stop::Interrupted | Stop::Failed(_))) => return Err(stop),
@@ -117,7 +143,7 @@ impl Work<'_> {
         }
         self.unconfirmed = 0;
         let gist = self.gist.clone();
-        if self.holds_cold(&gist)? {
+        if self.holds_cold(&gist)? || self.widen_values()? && self.holds_cold(&gist)? {
             self.confirmed = gist;
             return Ok(());
         }
@@ -310,26 +336,33 @@ impl Work<'_> {
         })
     }
 
-    /// Takes out all definitions that nothing mentions, such as other tests: they make every further run longer.
+    /// Takes out definitions that nothing mentions, such as other tests: they make every further run longer.
     fn drop_unmentioned(&mut self) -> Result<(), Stop> {
-        let whole = |_: &GistLine, _: Option<&str>| false;
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
+        let whole = |_: &GistLine, _: Option<&str>| false;
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
+        let traced = self.bed.trace_gist(self.session, &self.gist, &self.form)?;
+        if let Some(file) = traced {
+            reduction = reduction.with_executed(&|line| file.executed(line as u32 + 1));
+        }
         while let Some(proposal) = reduction.propose_unmentioned() {
-            if self.accepts(proposal)? {
-                reduction.accept();
-            } else {
-                reduction.reject();
+            match self.accepts(proposal)? {
+                true => reduction.accept(),
+                false => reduction.reject(),
             }
         }
         Ok(())
     }
 
-    /// Takes out one statement after the other, until none of those that are left can go.
-    fn statements(&mut self) -> Result<(), Stop> {
+    /// Takes out one statement after the other, until none of those that are left can go; without `tries_all` none that binds
+    /// what an executed line reads.
+    fn statements(&mut self, tries_all: bool) -> Result<(), Stop> {
         let whole = |_: &GistLine, _: Option<&str>| false;
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
+        if !tries_all {
+            reduction = reduction.without_unlikely();
+        }
         let mut trace_below = usize::MAX;
         loop {
             // Functions may have lost their callers since the last trace.
@@ -451,6 +484,14 @@ impl Work<'_> {
         let verdict = |(gist, run): (&Gist, Option<FileRun>)| {
             let Some(run) = run else { return Ok(None) };
             let holds = self.fails_alike(gist, &run)?;
+            if !holds {
+                let last = run.execution.stderr.trim_end().lines().next_back();
+                tracing::trace!(
+                    lines = gist.lines.len(),
+                    end = last.unwrap_or_default(),
+                    "refused"
+                );
+            }
             if holds {
                 self.bed.note_held(&run);
             }

@@ -1,36 +1,58 @@
 //! The values that decide a failure. Without them a file that computes something else passes for the same failure, since
 //! many exceptions have no message, or the same one for each wrong value.
 
-use crate::{execute::Execution, pattern::Pattern, slice::RunFailure};
+use crate::pattern::Pattern;
 
-/// Values that a failure has to be decided by, but for what varies between two runs.
+/// Values that a failure has to be decided by, but for what varies between runs. Without any, all values match.
 #[derive(Debug, Default)]
 pub(super) struct DecidingValues(Vec<Pattern>);
 
 impl DecidingValues {
-    /// Returns the values of a failure in two runs of the same file; none where the runs have different numbers of them.
-    pub(super) fn of(failure: &RunFailure<'_>, once: &Execution, again: &Execution) -> Self {
-        let (values, others) = (values(once, failure), values(again, failure));
-        if values.len() != others.len() {
-            return Self::default();
-        }
-        let pairs = values.iter().zip(others);
-        Self(pairs.map(|(one, other)| Pattern::of([one.as_str(), other])).collect())
+    /// Returns the values of a run, of which nothing is known to vary.
+    pub(super) fn of(values: &[String]) -> Self {
+        Self(values.iter().map(|value| Pattern::of([value.as_str()])).collect())
     }
 
-    /// Returns true if these values decided a failure of a run.
-    pub(super) fn match_failure(&self, failure: &RunFailure<'_>, run: &Execution) -> bool {
-        let values = values(run, failure);
+    /// Returns true if no values are known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Compares with the values of another run of the same file, and accepts any lines where these differ from now on. A run
+    /// with another number of values removes all.
+    pub(super) fn widen(&mut self, values: &[String]) {
+        if self.0.len() != values.len() {
+            self.0.clear();
+        }
+        for (pattern, value) in self.0.iter_mut().zip(values) {
+            *pattern = pattern.merged_with(value);
+        }
+    }
+
+    /// Returns true if these values match those of a run.
+    pub(super) fn match_values(&self, values: &[String]) -> bool {
         let mut pairs = self.0.iter().zip(values);
         self.0.is_empty()
             || self.0.len() == values.len() && pairs.all(|(wanted, value)| wanted.matches(value))
     }
 }
 
-/// Returns the values that decided a failure of a run; none where nothing recorded them.
-fn values<'a>(run: &'a Execution, failure: &RunFailure<'_>) -> &'a [String] {
-    let its = |values: &&crate::execute::DecidedFailure| {
-        values.case == failure.case && values.when == failure.when
-    };
-    run.decided.iter().find(its).map_or(&[][..], |decided| &decided.values)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_run_has_otherwise_may_be_anything() {
+        let texts = |all: &[&str]| Vec::from_iter(all.iter().map(ToString::to_string));
+        let once = texts(&["at 10:59", "['a', 'b']"]);
+        let mut values = DecidingValues::of(&once);
+        assert!(values.match_values(&once));
+        assert!(!values.match_values(&texts(&["at 11:00", "['a', 'b']"])));
+        values.widen(&texts(&["at 11:00", "['a', 'b']"]));
+        assert!(values.match_values(&texts(&["at 12:00", "['a', 'b']"])));
+        assert!(!values.match_values(&texts(&["at 12:00", "['a']"])));
+        // Nothing is known where their number varies.
+        values.widen(&texts(&["at 12:00"]));
+        assert!(values.is_empty() && values.match_values(&once));
+    }
 }
