@@ -173,7 +173,7 @@ impl Work {
                 solvers: &solvers,
                 jobs: &jobs,
                 directory: &directory,
-                // Other machines may share the directory, and no user's cache.
+                // Machines share the directory; each has a user's cache besides.
                 references: &[&directory.join("references"), &around.references()],
                 index: None,
                 until: self.until.map(|time| began + time),

@@ -348,7 +348,6 @@ fn guard(lost: &Lost<'_>, stmts: &[&Stmt], indent: &str) -> (String, GistLine) {
     (format!("{indent}{}", guard.render()), GistLine { origin, adapted: false })
 }
 
-/// Returns the start of a statement after its decorators; for a function the start of its name.
 /// Adds the statements of a body that contain a range, the outermost first.
 fn add_enclosing<'a>(body: &'a [Stmt], range: TextRange, around: &mut Vec<&'a Stmt>) {
     let after = body.partition_point(|stmt| stmt.start() <= range.start());
@@ -382,6 +381,7 @@ fn statement_at<'a>(body: &'a [Stmt], source: &Source, line: u32, like: &Stmt) -
     found
 }
 
+/// Returns the start of a statement after its decorators; for a function the start of its name.
 fn key(stmt: &Stmt) -> TextSize {
     match stmt {
         Stmt::FunctionDef(function) => function.name.start(),

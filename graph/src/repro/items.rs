@@ -66,8 +66,8 @@ pub fn without_elements(gist: &Gist, at: usize) -> Option<Gist> {
 }
 
 /// Returns the gist without elements of displays, or keyword arguments of calls, of [`LARGE_LIST`] lines and more. Index 0
-/// empties all of these lists, the following ones a half of them, then a quarter, down to single lists; then come halves of the elements of each list, as long
-/// as these are so many. Returns `None` after the last.
+/// empties all of these lists, the following ones a half of them, then a quarter, down to single lists. Then come halves of
+/// the elements of each list, down to groups of [`LARGE_LIST`] lines. Returns `None` after the last.
 ///
 /// A table that lists functions keeps all of them mentioned. Once it is empty, it loads fast and its functions can go.
 ///
@@ -90,7 +90,13 @@ pub fn without_large_lists(gist: &Gist, at: usize) -> Option<Gist> {
             lists.map(|(number, list)| (number, &list.free[..])).collect();
         let several = halves(large.len()).map(|group| large[group].to_vec());
         let single = large.iter().flat_map(|(number, free)| {
-            let groups = halves(free.len()).skip(1).filter(|group| group.len() >= LARGE_LIST);
+            let is_large = |group: &std::ops::Range<usize>| {
+                let items = &found.lists[*number].items;
+                let (first, last) = (items[free[group.start]], items[free[group.end - 1]]);
+                let text = &syntax.source().text()[first.start().to_usize()..last.end().to_usize()];
+                text.matches('\n').count() >= LARGE_LIST
+            };
+            let groups = halves(free.len()).skip(1).filter(is_large);
             groups.map(|group| vec![(*number, &free[group])])
         });
         let emptied = several.chain(single).nth(at)?;

@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use ruff_python_ast::{Stmt, token::TokenKind};
 use ruff_text_size::{Ranged, TextRange};
 
-use self::{unmentioned::unmentioned, uses::Uses};
+use self::{unmentioned::unmentioned, uses::ExecutedNames};
 use super::plan::{Gist, GistLine, LineOrigin};
 use crate::{
     source::Source,
@@ -35,6 +35,8 @@ use crate::{
 ///
 /// Then single statements are tried until none of them can go: later ones before earlier ones, since they use them, and
 /// a statement before what is in it. Clauses (`else`, `except`, `case`) are tried as statements are.
+///
+/// [`Self::with_executed`] takes a trace into account, and [`Self::without_unlikely`] ends the search earlier.
 #[derive(Clone)]
 pub struct Reduction<'s> {
     whole: &'s StaysWhole<'s>,
@@ -43,10 +45,12 @@ pub struct Reduction<'s> {
     tree: Block,
     /// Groups that are still to be tried.
     groups: Vec<Group>,
-    /// Parts of which the groups in them were added since the last trace.
-    opened: BTreeSet<LineId>,
-    /// The same of definitions that no other line mentions; they come first.
+    /// Groups of definitions that no other line mentions; they come first.
     unmentioned: Vec<Group>,
+    /// A group of these that is refused is halved here if it is longer, and else among the other groups.
+    least_unmentioned: usize,
+    /// The parts of which the inner groups were added since the last trace.
+    opened: BTreeSet<LineId>,
     /// Definitions that are needed though no line mentions them.
     reached: BTreeSet<LineId>,
     /// The last proposal.
@@ -56,7 +60,9 @@ pub struct Reduction<'s> {
     at: usize,
     /// The lines that the last trace executed, and the names that they read.
     executed: Arc<BTreeSet<LineId>>,
-    uses: Option<Arc<Uses>>,
+    uses: Option<Arc<ExecutedNames>>,
+    /// The parts that bind a name which an executed line outside of them reads.
+    read: Arc<BTreeSet<LineId>>,
     /// True if single parts are tried as well that bind what an executed line reads.
     tries_all: bool,
 }
@@ -73,6 +79,9 @@ const ADDED: LineId = usize::MAX;
 
 /// Parts that are removed together.
 type Group = Vec<LineId>;
+
+/// The definitions that nothing mentions, divided by this, are the least that are halved among themselves.
+const COARSE: usize = 8;
 
 /// The kind of a proposal.
 #[derive(Debug, Clone)]
@@ -147,14 +156,16 @@ impl<'s> Reduction<'s> {
             draft,
             tree,
             groups,
-            opened: BTreeSet::new(),
             unmentioned: Vec::new(),
+            least_unmentioned: 0,
+            opened: BTreeSet::new(),
             reached,
             proposed: None,
             needed,
             at: 0,
             executed: Arc::default(),
             uses: None,
+            read: Arc::default(),
             tries_all: true,
         };
         reduction.find_unmentioned();
@@ -193,7 +204,7 @@ impl<'s> Reduction<'s> {
         self
     }
 
-    /// Finds the definitions that nothing mentions. Those that were called all the same are likely needed, and come last.
+    /// Finds the definitions that nothing mentions. Those that were called nevertheless are likely needed, and come last.
     fn find_unmentioned(&mut self) {
         let group = unmentioned(&self.draft, &self.tree, &self.reached).unwrap_or_default();
         let mut called = BTreeSet::new();
@@ -201,10 +212,12 @@ impl<'s> Reduction<'s> {
             |line: usize| self.draft.ids.get(line).is_some_and(|id| self.executed.contains(id));
         self.tree.add_called(&executed, &mut called);
         let (last, first): (Group, Group) = group.into_iter().partition(|id| called.contains(id));
+        self.least_unmentioned = (last.len() + first.len()) / COARSE;
         self.unmentioned = [last, first].into_iter().filter(|group| !group.is_empty()).collect();
     }
 
-    /// Ends the search before single parts that bind what an executed line reads: they are likely needed.
+    /// Ends the search before the single parts that bind what an executed line reads: they are likely needed. The gist may not
+    /// be 1-minimal then.
     #[must_use]
     pub fn without_unlikely(mut self) -> Self {
         self.tries_all = false;
@@ -213,8 +226,14 @@ impl<'s> Reduction<'s> {
 
     fn find_uses(&mut self) {
         let ran = |id: LineId| self.executed.contains(&id);
-        let uses = (!self.executed.is_empty()).then(|| Arc::new(Uses::of(&self.draft, &ran)));
-        self.uses = uses;
+        let uses = (!self.executed.is_empty()).then(|| ExecutedNames::of(&self.draft, &ran));
+        let mut read = BTreeSet::new();
+        if let Some(uses) = &uses {
+            self.tree.each(&mut |part| {
+                read.extend((uses.still_read(&[*part]) == [true]).then_some(part.id));
+            });
+        }
+        (self.uses, self.read) = (uses.map(Arc::new), Arc::new(read));
     }
 
     /// Returns the members of a group that can go without what binds a name that an executed line still reads, and the rest.
@@ -315,11 +334,13 @@ impl<'s> Reduction<'s> {
         if let Some(group) = self.unmentioned.pop() {
             return Some(Tried::Unmentioned(group));
         }
-        while !self.groups.is_empty() {
-            let mut sizes = std::collections::BTreeMap::new();
+        let mut sizes = std::collections::BTreeMap::new();
+        if !self.groups.is_empty() {
             self.tree.each(&mut |part| {
                 sizes.insert(part.id, part.len());
             });
+        }
+        while !self.groups.is_empty() {
             // What went with something else is no longer there.
             self.groups.iter_mut().for_each(|group| group.retain(|id| sizes.contains_key(id)));
             self.groups.retain(|group| !group.is_empty());
@@ -329,7 +350,7 @@ impl<'s> Reduction<'s> {
             let Some(at) = longest else { break };
             let group = self.groups.remove(at);
             let [free, read] = self.split_by_uses(group);
-            read.into_iter().for_each(|id| self.open(id));
+            read.into_iter().for_each(|id| self.add_groups_inside(id));
             if !free.is_empty() {
                 return Some(Tried::Group(free));
             }
@@ -338,10 +359,7 @@ impl<'s> Reduction<'s> {
         self.tree.each(&mut |part| parts.push(*part));
         let later = (self.at..parts.len()).chain(0..self.at.min(parts.len()));
         let is_open = |at: &usize| !self.needed.contains(&parts[*at].id);
-        let is_read = |at: usize| {
-            let uses = self.uses.as_ref();
-            uses.is_some_and(|uses| uses.still_read(&[parts[at]]) == [true])
-        };
+        let is_read = |at: usize| self.read.contains(&parts[at].id);
         let mut likely = later.clone().filter(is_open);
         let next = match likely.find(|at| !is_read(*at)) {
             None if self.tries_all => later.clone().find(is_open)?,
@@ -351,8 +369,8 @@ impl<'s> Reduction<'s> {
         Some(Tried::Single(parts[next].id))
     }
 
-    /// Adds the groups in a part that is needed itself.
-    fn open(&mut self, id: LineId) {
+    /// Adds the groups inside a part that is needed itself.
+    fn add_groups_inside(&mut self, id: LineId) {
         if self.opened.insert(id) {
             self.tree.add_inner_groups(id, &mut self.groups);
         }
@@ -368,6 +386,9 @@ impl<'s> Reduction<'s> {
                     self.reached.insert(id);
                     self.needed.insert(id);
                 }
+                _ if group.len() > self.least_unmentioned => {
+                    self.unmentioned.extend(halves(&group));
+                }
                 _ => {
                     self.reached.extend(group.iter().copied());
                     self.groups.extend(halves(&group));
@@ -376,7 +397,7 @@ impl<'s> Reduction<'s> {
             Tried::Group(group) => match group[..] {
                 [id] => {
                     self.needed.insert(id);
-                    self.open(id);
+                    self.add_groups_inside(id);
                 }
                 _ => self.groups.extend(halves(&group)),
             },
@@ -788,21 +809,64 @@ mod tests {
                 .is_some_and(|line| line.ends_with("# need whole")),
             LineOrigin::Glue(_) => false,
         };
-        let mut reduction = Reduction::new(gist(text), &whole);
-        let mut asked = 0;
-        while let Some(proposal) = reduction.propose() {
-            asked += 1;
-            assert_eq!(proposal.text.lines().count(), proposal.lines.len());
-            if needed(&proposal.text) == all
-                && proposal.text.contains("whole") == text.contains("whole")
-            {
-                reduction.accept();
-            } else {
-                reduction.reject();
+        let search = |mut reduction: Reduction<'_>| {
+            let mut asked = 0;
+            while let Some(proposal) = reduction.propose() {
+                asked += 1;
+                assert_eq!(proposal.text.lines().count(), proposal.lines.len());
+                if needed(&proposal.text) == all
+                    && proposal.text.contains("whole") == text.contains("whole")
+                {
+                    reduction.accept();
+                } else {
+                    reduction.reject();
+                }
             }
+            assert_eq!(reduction.gist().text, expected);
+            asked
+        };
+        // Where all lines were executed, a trace changes the order alone.
+        search(Reduction::new(gist(text), &whole).with_executed(&|_| true));
+        search(Reduction::new(gist(text), &whole))
+    }
+
+    /// Returns what each proposal removes while all of them are refused.
+    fn removals(text: &str, mut reduction: Reduction<'_>) -> Vec<String> {
+        let mut removals = Vec::new();
+        while let Some(proposal) = reduction.propose() {
+            let stays: BTreeSet<&str> = proposal.text.lines().collect();
+            let removed: Vec<&str> =
+                text.lines().filter(|line| !stays.contains(line)).map(str::trim).collect();
+            removals.push(removed.join("; "));
+            reduction.reject();
         }
-        assert_eq!(reduction.gist().text, expected);
-        asked
+        removals
+    }
+
+    #[test]
+    fn what_an_executed_line_reads_is_tried_last() {
+        let text = "a = f()\nb = g(a)\nlog(b)\nc = 1\nprint(a, c)\n";
+        let whole = |_: &GistLine, _: Option<&str>| false;
+        let traced = || Reduction::new(gist(text), &whole).with_executed(&|_| true);
+        let likely =
+            ["a = f(); b = g(a); log(b); c = 1; print(a, c)", "c = 1; print(a, c)", "log(b)"];
+        let removed = removals(text, traced().without_unlikely());
+        assert!(likely.iter().all(|one| removed.iter().any(|other| one == other)), "{removed:?}");
+        assert!(!removed.iter().any(|one| one == "a = f()" || one == "c = 1"), "{removed:?}");
+        let removed = removals(text, traced());
+        assert!(
+            removed.ends_with(&["c = 1".to_owned(), "b = g(a)".to_owned(), "a = f()".to_owned()]),
+            "{removed:?}"
+        );
+    }
+
+    #[test]
+    fn definitions_that_nothing_mentions_go_before_those_that_were_called() {
+        let text = "def f():\n    return 1\n\n\ndef g():\n    return 2\n\n\nprint(3)\n";
+        let whole = |_: &GistLine, _: Option<&str>| false;
+        let ran = |line: usize| line != 1;
+        let removed = removals(text, Reduction::new(gist(text), &whole).with_executed(&ran));
+        assert_eq!(removed[..2], ["def f():; return 1", "def g():; return 2"]);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use exports::EXPORTS;
 pub(crate) use namespaces::goes_through_globals;
-use registering::{Making, MethodChanges, OwnCall, RegisteredParts};
+use registering::{CallParts, Making, MethodChanges, OwnCall};
 pub(crate) use roots::is_own_module;
 use strings::fills_templates;
 
@@ -389,7 +389,7 @@ struct Search<'a, 's> {
     /// The side effects of instantiating a class.
     made: RefCell<FxHashMap<Making, Rc<MethodChanges>>>,
     /// All changes by calls of globals, but for those to their arguments.
-    called: RefCell<FxHashMap<OwnCall, Rc<RegisteredParts>>>,
+    called: RefCell<FxHashMap<OwnCall, Rc<CallParts>>>,
     /// Modules whose code looks its own globals up by strings.
     asking: FxHashSet<ModuleId>,
     /// True if kept code reads `__all__` of an object that may be any module.

@@ -32,10 +32,13 @@ use crate::{
 const SLOWER: u32 = 5;
 const GRACE: Duration = Duration::from_secs(20);
 const CPU_GRACE: Duration = Duration::from_secs(2);
-/// The same for the processor's time of a fork, beside the last one that failed in the right way: a statement that goes may
-/// leave an endless loop behind, and nothing else makes a program slower.
+/// The bound of a fork's processor time, as a multiple of the last fork that failed in the right way. A removed statement may
+/// leave an endless loop behind, and seldom makes a program slower.
 const FORK_SLOWER: u32 = 2;
 const FORK_GRACE: Duration = Duration::from_millis(50);
+/// The same where the search claims that nothing more can go: without a cache a program is slower, and fails all the same.
+const PATIENT_SLOWER: u32 = 5;
+const PATIENT_GRACE: Duration = Duration::from_millis(100);
 /// The grace of a proposal. Without what ends a wait it may hang, and one that is refused by mistake only stays longer.
 const PROPOSAL_GRACE: Duration = Duration::from_secs(2);
 
@@ -174,6 +177,7 @@ impl Bed {
         session: &Session,
         gists: &[Gist],
         form: &ReproForm,
+        is_patient: bool,
     ) -> Result<Vec<Option<FileRun>>, ToolError> {
         let command = form.command(session);
         let mut forks = self.forks.borrow_mut();
@@ -183,7 +187,11 @@ impl Bed {
         let mut limits = limits(session, PROPOSAL_GRACE);
         if let Some((wall, cpu)) = self.held.get() {
             limits.wall = limits.wall.min(wall * SLOWER + PROPOSAL_GRACE);
-            limits.cpu = limits.cpu.min(cpu * FORK_SLOWER + FORK_GRACE);
+            let (slower, grace) = match is_patient {
+                true => (PATIENT_SLOWER, PATIENT_GRACE),
+                false => (FORK_SLOWER, FORK_GRACE),
+            };
+            limits.cpu = limits.cpu.min(cpu * slower + grace);
         }
         let run = |(server, gist): (&mut ProposalServer, &Gist)| {
             let files = [(NAME, gist.text.as_str())];

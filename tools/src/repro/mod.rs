@@ -233,6 +233,8 @@ struct Work<'a> {
     unconfirmed: usize,
     /// True while proposals are run by fork: no cold run has contradicted one.
     is_forking: bool,
+    /// True at the end of the search, when only unlikely proposals are left.
+    is_patient: bool,
     /// Names of the definitions that the command names.
     tests: Vec<String>,
     /// True if the gist fails in the same way alone.
@@ -282,6 +284,7 @@ impl<'a> Work<'a> {
             confirmed: gist.clone(),
             unconfirmed: 0,
             is_forking: true,
+            is_patient: false,
             gist,
             tests: tests.into_iter().collect(),
             holds: false,
@@ -354,23 +357,26 @@ impl<'a> Work<'a> {
             self.oracle.decided_values(&gist, &run).map(DecidingValues::of).unwrap_or_default();
         (self.gist, self.holds, self.otherwise) = (gist, true, None);
         self.confirmed = self.gist.clone();
-        self.widen_values()?;
+        if !self.values.is_empty() {
+            let again = self.bed.run(self.session, &self.gist, &self.form)?;
+            self.values.widen(self.oracle.decided_values(&self.gist, &again).unwrap_or_default());
+        }
         self.before = code_lines(&self.gist.text);
         Ok(None)
     }
 
-    /// Runs the gist that was confirmed last once more. Returns true if other values decided its failure than before: they vary
-    /// with the time or at random, and any values are accepted in their place from now on.
+    /// Runs the gist that was confirmed last once more. Returns true if other values decided its failure than before, such as a
+    /// time of day. From then on any values are accepted in their place.
     fn widen_values(&mut self) -> Result<bool, Stop> {
         if self.values.is_empty() {
             return Ok(false);
         }
-        let run = self.bed.try_out(self.session, &self.confirmed, &self.form)?;
+        let run = self.bed.run(self.session, &self.confirmed, &self.form)?;
         if run.interrupted() {
             return Err(Stop::Interrupted);
         }
         match self.oracle.decided_values(&self.confirmed, &run) {
-            Some(values) if !self.values.match_values(values) => {
+            Some(values) if !values.is_empty() && !self.values.match_values(values) => {
                 self.values.widen(values);
                 Ok(true)
             }
@@ -379,7 +385,7 @@ impl<'a> Work<'a> {
     }
 
     /// Returns true if a run of the finished file has the failure. Values that vary with the time have had longer to differ.
-    fn fails_at_last(&mut self, whole: &Gist, run: &FileRun) -> Result<bool, Stop> {
+    fn confirms_failure(&mut self, whole: &Gist, run: &FileRun) -> Result<bool, Stop> {
         let fails = self.fails_alike(whole, run)?;
         Ok(fails || self.widen_values()? && self.fails_alike(whole, run)?)
     }
@@ -455,12 +461,12 @@ impl<'a> Work<'a> {
                 if self.session.interrupt.is_triggered() {
                     break;
                 }
-                runs += 1;
-                // The user's program ends before it can be interrupted, and answers all the same.
-                let holds = match self.fails_at_last(&whole, &run) {
+                let holds = match self.confirms_failure(&whole, &run) {
+                    Ok(holds) => holds,
                     Err(Stop::Failed(error)) => return Err(error),
-                    holds => holds.unwrap_or(false),
+                    Err(_) => break,
                 };
+                runs += 1;
                 if holds && as_program {
                     reproduced += 1;
                 } else {

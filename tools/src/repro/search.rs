@@ -63,9 +63,8 @@ impl Work<'_> {
         })?;
         self.step("fixtures and runner", Self::simplify)?;
         self.step("large lists", |work| work.rewrite(without_large_lists))?;
-        self.step("statements", |work| work.statements(false))?;
+        self.step("statements", Self::statements)?;
         // Statements may have no further use once a parameter or a block is gone, and the other way round.
-        let mut tries_all = false;
         loop {
             let before = self.gist.text.clone();
             self.step("blocks", Self::unwrap_blocks)?;
@@ -79,12 +78,13 @@ impl Work<'_> {
             self.step("halves of parameters", |work| work.rewrite(each(halved_parameters)))?;
             self.step("fixtures and runner", Self::simplify)?;
             let is_unchanged = self.gist.text == before;
-            if is_unchanged && tries_all {
+            // What was refused because of values that vary is tried again.
+            if is_unchanged && self.is_patient && !self.widen_values()? {
                 break;
             }
-            // What is likely needed is tried when nothing else goes any more.
-            tries_all |= is_unchanged;
-            self.step("statements", |work| work.statements(tries_all))?;
+            // Statements that are likely needed are tried last.
+            self.is_patient |= is_unchanged;
+            self.step("statements", Self::statements)?;
         }
         // The import that needed a package may be gone.
         self.coldly(Self::drop_installed)
@@ -115,7 +115,7 @@ impl Work<'_> {
     ) -> Result<(), Stop> {
         let (before, tried) = (self.gist.lines.len(), self.tried);
         let mut ended = self.confirmed_step(&step);
-        // Refused proposals say nothing where the gist itself no longer holds.
+        // Where the gist itself no longer holds, all proposals are refused.
         let is_unchanged = self.gist.lines.len() == before && self.tried > tried;
         if ended.is_ok() && is_unchanged && self.widen_values()? {
             ended = self.confirmed_step(&step);
@@ -341,6 +341,9 @@ impl Work<'_> {
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
         let whole = |_: &GistLine, _: Option<&str>| false;
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
+        if self.time_left().is_zero() {
+            return Err(Stop::TimeLimit);
+        }
         let traced = self.bed.trace_gist(self.session, &self.gist, &self.form)?;
         if let Some(file) = traced {
             reduction = reduction.with_executed(&|line| file.executed(line as u32 + 1));
@@ -354,13 +357,13 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Takes out one statement after the other, until none of those that are left can go; without `tries_all` none that binds
-    /// what an executed line reads.
-    fn statements(&mut self, tries_all: bool) -> Result<(), Stop> {
+    /// Takes out one statement after the other, until none of those that are left can go. It is patient at the end of the search
+    /// alone: before that it tries no single statement that binds what an executed line reads.
+    fn statements(&mut self) -> Result<(), Stop> {
         let whole = |_: &GistLine, _: Option<&str>| false;
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();
         let mut reduction = Reduction::new(self.gist.clone(), &whole).with_mentioned(&names);
-        if !tries_all {
+        if !self.is_patient {
             reduction = reduction.without_unlikely();
         }
         let mut trace_below = usize::MAX;
@@ -480,7 +483,7 @@ impl Work<'_> {
         if !self.is_forking || self.oracle.has_user_program() {
             return Ok(vec![None]);
         }
-        let runs = self.bed.run_forked(self.session, gists, &self.form)?;
+        let runs = self.bed.run_forked(self.session, gists, &self.form, self.is_patient)?;
         let verdict = |(gist, run): (&Gist, Option<FileRun>)| {
             let Some(run) = run else { return Ok(None) };
             let holds = self.fails_alike(gist, &run)?;

@@ -26,9 +26,9 @@ use crate::{
 /// ```
 ///
 /// Names are resolved by their scopes. Attributes, and names in the bodies of classes, are taken as one name wherever they
-/// are. So this says what is likely needed: it decides the order of a search, never its result.
+/// are. It estimates what is likely needed: it decides the order of a search, never its result.
 #[derive(Debug)]
-pub(super) struct Uses {
+pub(super) struct ExecutedNames {
     names: Vec<NameLines>,
     /// For each line the indexes in `names` of what it binds while it is executed.
     bound: Vec<Vec<usize>>,
@@ -41,8 +41,8 @@ struct NameLines {
     readers: BTreeSet<usize>,
 }
 
-impl Uses {
-    /// Returns the uses of a gist; `ran` holds for the numbers of the lines that were executed.
+impl ExecutedNames {
+    /// Returns the names of a gist; `ran` is true for the ids of the lines that were executed.
     pub(super) fn of(draft: &Draft, ran: &dyn Fn(usize) -> bool) -> Self {
         let executed: Vec<bool> = draft.ids.iter().map(|id| ran(*id)).collect();
         with_deep_stack(|| {
@@ -54,7 +54,7 @@ impl Uses {
                 statement: 0,
                 found: FxHashMap::default(),
             };
-            collector.within(Scope::of(syntax.body(), false), |collector| {
+            collector.visit_in_scope(NameScope::of(syntax.body(), false), |collector| {
                 collector.visit_body(syntax.body());
             });
             let names: Vec<NameLines> = collector.found.into_values().collect();
@@ -66,8 +66,8 @@ impl Uses {
         })
     }
 
-    /// Returns for each part that is removed with the others true if a line that stays has executed a read of what it binds,
-    /// and nothing else that was executed binds that.
+    /// Returns true for each of these parts that a remaining line still needs once all of them are removed. Such a part binds a
+    /// name that an executed line reads, and no other executed line binds it.
     pub(super) fn still_read(&self, parts: &[Part]) -> Vec<bool> {
         let mut is_read = vec![false; parts.len()];
         let mut owners: FxHashMap<usize, usize> = FxHashMap::default();
@@ -95,19 +95,19 @@ impl Uses {
     }
 }
 
-/// A name by the scope that binds it, which has an index in the order of their beginnings; without one an attribute.
-type Key = (Option<TextSize>, Name);
+/// A name, and the first offset of the scope that binds it; `None` for an attribute.
+type ScopedName = (Option<TextSize>, Name);
 
 /// The names of a module, a function or a class.
-struct Scope {
-    /// Where it begins.
+struct NameScope {
+    /// The offset of its first statement.
     start: TextSize,
     local: FxHashSet<Name>,
     global: FxHashSet<Name>,
     is_class: bool,
 }
 
-impl Scope {
+impl NameScope {
     fn of(body: &[Stmt], is_class: bool) -> Self {
         let names = bound(body);
         let start = body.first().map_or_else(TextSize::default, Ranged::start);
@@ -123,14 +123,14 @@ impl Scope {
 struct Collector<'a> {
     syntax: &'a Syntax,
     executed: &'a [bool],
-    scopes: Vec<Scope>,
+    scopes: Vec<NameScope>,
     /// The first line of the statement around, counted from 0.
     statement: usize,
-    found: FxHashMap<Key, NameLines>,
+    found: FxHashMap<ScopedName, NameLines>,
 }
 
 impl Collector<'_> {
-    fn within(&mut self, scope: Scope, act: impl FnOnce(&mut Self)) {
+    fn visit_in_scope(&mut self, scope: NameScope, act: impl FnOnce(&mut Self)) {
         self.scopes.push(scope);
         act(self);
         self.scopes.pop();
@@ -140,7 +140,7 @@ impl Collector<'_> {
         self.syntax.source().line(at) as usize - 1
     }
 
-    fn key(&self, name: &Name) -> Key {
+    fn key(&self, name: &Name) -> ScopedName {
         let module = self.scopes.first().map(|scope| scope.start);
         let innermost = self.scopes.len().saturating_sub(1);
         for (at, scope) in self.scopes.iter().enumerate().rev() {
@@ -163,13 +163,13 @@ impl Collector<'_> {
         self.executed.get(line).is_some_and(|ran| *ran)
     }
 
-    fn binds(&mut self, key: Key, line: usize) {
+    fn add_binder(&mut self, key: ScopedName, line: usize) {
         if self.is_executed(line) {
             self.found.entry(key).or_default().binders.insert(line);
         }
     }
 
-    fn reads(&mut self, key: Key, at: TextSize) {
+    fn add_reader(&mut self, key: ScopedName, at: TextSize) {
         let line = self.line(at);
         // Not each line of a long statement is reported as executed.
         if self.is_executed(line) || self.is_executed(self.statement) {
@@ -190,17 +190,17 @@ impl<'a> Visitor<'a> for Collector<'_> {
             _ => bound_directly(stmt),
         };
         for name in names {
-            self.binds(self.key(&name), line);
+            self.add_binder(self.key(&name), line);
         }
         match stmt {
             Stmt::FunctionDef(function) => {
                 function.decorator_list.iter().for_each(|one| self.visit_decorator(one));
                 self.visit_parameters(&function.parameters);
                 function.returns.iter().for_each(|returns| self.visit_annotation(returns));
-                let scope = Scope::of(&function.body, false).with_parameters(&function.parameters);
-                self.within(scope, |all| {
+                let scope = NameScope::of(&function.body, false);
+                self.visit_in_scope(scope.with_parameters(&function.parameters), |all| {
                     for parameter in &function.parameters {
-                        all.binds(all.key(&parameter.name().id), line);
+                        all.add_binder(all.key(&parameter.name().id), line);
                     }
                     all.visit_body(&function.body);
                 });
@@ -208,13 +208,19 @@ impl<'a> Visitor<'a> for Collector<'_> {
             Stmt::ClassDef(class) => {
                 class.decorator_list.iter().for_each(|one| self.visit_decorator(one));
                 class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
-                self.within(Scope::of(&class.body, true), |all| all.visit_body(&class.body));
+                let scope = NameScope::of(&class.body, true);
+                self.visit_in_scope(scope, |all| all.visit_body(&class.body));
             }
             Stmt::AugAssign(assign) => {
-                if let Expr::Name(name) = &*assign.target {
-                    self.reads(self.key(&name.id), name.start());
+                match &*assign.target {
+                    Expr::Name(name) => self.add_reader(self.key(&name.id), name.start()),
+                    Expr::Attribute(attribute) => {
+                        self.add_reader((None, attribute.attr.id.clone()), attribute.attr.start());
+                        self.visit_expr(&attribute.value);
+                    }
+                    target => self.visit_expr(target),
                 }
-                walk_stmt(self, stmt);
+                self.visit_expr(&assign.value);
             }
             _ => walk_stmt(self, stmt),
         }
@@ -224,13 +230,13 @@ impl<'a> Visitor<'a> for Collector<'_> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(name) if !name.ctx.is_store() => {
-                self.reads(self.key(&name.id), name.start())
+                self.add_reader(self.key(&name.id), name.start())
             }
             Expr::Attribute(attribute) => {
                 let key = (None, attribute.attr.id.clone());
                 match attribute.ctx.is_store() {
-                    true => self.binds(key, self.statement),
-                    false => self.reads(key, attribute.attr.start()),
+                    true => self.add_binder(key, self.statement),
+                    false => self.add_reader(key, attribute.attr.start()),
                 }
             }
             _ => {}
@@ -247,15 +253,15 @@ mod tests {
         plan::{GistLine, LineOrigin},
     };
 
-    /// Lines that end in `# goes` are removed together, those in `# stays` as well, and are still read; all lines were
-    /// executed but for those that end in `# not`.
+    /// Removes the lines that end in `# goes` or `# stays` together, and compares those that are still read with the latter.
+    /// Lines that end in `# not` were not executed.
     #[track_caller]
     fn check(text: &str) {
         let line = |_| GistLine { origin: LineOrigin::Glue(String::new()), adapted: false };
         let lines: Vec<&str> = text.lines().collect();
         let gist = Gist { text: text.to_owned(), lines: lines.iter().copied().map(line).collect() };
         let draft = Draft { gist, ids: (0..lines.len()).collect() };
-        let uses = Uses::of(&draft, &|at| !lines[at].ends_with("# not"));
+        let uses = ExecutedNames::of(&draft, &|at| !lines[at].ends_with("# not"));
         let part = |(at, _): (usize, &&str)| Part { first: at, last: at, id: at };
         let removed = lines.iter().enumerate();
         let removed =
@@ -286,6 +292,8 @@ mod tests {
         check("a = 1  # goes\na = 2\nprint(a)\n");
         check("a = 1  # stays\nif a:\n    a = 2  # not\nprint(a)\n");
         check("n = 0  # stays\nfor x in y:\n    n += x\nprint(n)\n");
+        check("class C:\n    def f(self):\n        self.n = 0  # stays\n        self.n += 1\n");
+        check("if a:\n    b = 1  # goes\nelif b:\n    b = 2\n    print(b)\n");
     }
 
     #[test]

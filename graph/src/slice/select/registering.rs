@@ -56,9 +56,16 @@ pub(super) struct MethodChanges {
     made: FxHashSet<(ModuleId, Name)>,
 }
 
+/// All changes by a call of a global, but for those to its arguments.
+#[derive(Default)]
+pub(super) struct CallParts {
+    parts: FxHashSet<GlobalPart>,
+    through: FxHashSet<(ModuleId, TextRange)>,
+}
+
 impl RegisteredParts {
     /// Adds the changes of a function that begins at an offset.
-    fn by(&mut self, function: (ModuleId, TextSize, CallKind), changes: &CallChanges) {
+    fn add_function(&mut self, function: (ModuleId, TextSize, CallKind), changes: &CallChanges) {
         if self.functions.insert(function) {
             self.parts.extend(changes.parts.iter().cloned());
             self.through.extend(&changes.through);
@@ -66,7 +73,7 @@ impl RegisteredParts {
     }
 
     /// Adds all changes by a call of a global.
-    fn also(&mut self, call: OwnCall, other: &RegisteredParts) {
+    fn add_call(&mut self, call: OwnCall, other: &CallParts) {
         if self.calls.insert(call) {
             self.parts.extend(other.parts.iter().cloned());
             self.through.extend(&other.through);
@@ -161,26 +168,26 @@ impl<'a> Search<'a, '_> {
             }
             return;
         }
-        // Nothing was followed on the way to it, so that all of its changes are in what is remembered.
+        // `seen` is empty: the result is complete, and can be remembered.
         let call = (home, own.clone(), how.kind, how.in_class);
         let known = self.called.borrow().get(&call).cloned();
         let whole = known.unwrap_or_else(|| {
             let mut found = RegisteredParts::default();
             found.seen.insert((home, own.clone()));
             self.follow_own((home, own.clone()), How { given: None, ..how }, &mut found);
-            let whole = Rc::new(found);
+            let whole = Rc::new(CallParts { parts: found.parts, through: found.through });
             self.called.borrow_mut().insert(call.clone(), Rc::clone(&whole));
             whole
         });
-        left.also(call, &whole);
+        left.add_call(call, &whole);
         if how.given.is_some() {
             left.seen.insert((home, own.clone()));
-            self.of_given_to_own((home, own), how, left);
+            self.record_given_to_own((home, own), how, left);
         }
     }
 
     /// Records the changes of a call of a global to its arguments.
-    fn of_given_to_own(
+    fn record_given_to_own(
         &self,
         (home, own): (ModuleId, Name),
         how: How<'_>,
@@ -189,18 +196,34 @@ impl<'a> Search<'a, '_> {
         for (binder, stmt) in self.bindings(home, &own) {
             match stmt {
                 Stmt::FunctionDef(function) => self.of_given((home, function, 0), how, left),
-                Stmt::ClassDef(class) => self.of_given_to_object(home, class, how, left),
-                Stmt::Assign(assign) => {
+                Stmt::ClassDef(class) => self.record_given_to_object(home, class, how, left),
+                Stmt::Assign(assign) if self.passes_arguments(binder, &assign.value) => {
                     self.of_value((home, &own), binder, &assign.value, how, left);
                 }
                 Stmt::AnnAssign(assign) => {
-                    if let Some(value) = &assign.value {
+                    let value = assign.value.as_ref();
+                    if let Some(value) = value.filter(|value| self.passes_arguments(binder, value))
+                    {
                         self.of_value((home, &own), binder, value, how, left);
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Returns false for a value that is known to call something else with other arguments than its own.
+    fn passes_arguments(&self, binder: UnitId, value: &Expr) -> bool {
+        match value {
+            Expr::Lambda(_) => false,
+            Expr::Call(call) => !self.is_partial(binder, &call.func),
+            _ => true,
+        }
+    }
+
+    fn is_partial(&self, binder: UnitId, callee: &Expr) -> bool {
+        matches!(self.dotted_target(binder, callee), Some(Target::External(module, Some(attribute)))
+            if module == "functools" && &attribute == "partial")
     }
 
     fn follow_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut RegisteredParts) {
@@ -251,11 +274,11 @@ impl<'a> Search<'a, '_> {
             });
             self.of_methods(&changes, how.kind, left);
         }
-        self.of_given_to_object(home, class, how, left);
+        self.record_given_to_object(home, class, how, left);
     }
 
     /// Records the changes that the methods which make an object do to their arguments.
-    fn of_given_to_object(
+    fn record_given_to_object(
         &self,
         home: ModuleId,
         class: &'a StmtClassDef,
@@ -312,23 +335,20 @@ impl<'a> Search<'a, '_> {
         left: &mut RegisteredParts,
     ) {
         match value {
-            Expr::Call(call) => match self.dotted_target(binder, &call.func) {
-                Some(Target::External(module, Some(attribute)))
-                    if module == "functools" && &attribute == "partial" =>
-                {
-                    let Some((callee, _)) = call.arguments.args.split_first() else { return };
-                    self.of_call(binder, callee, How { given: None, ..how }, left);
+            Expr::Call(call) if self.is_partial(binder, &call.func) => {
+                let Some((callee, _)) = call.arguments.args.split_first() else { return };
+                self.of_call(binder, callee, How { given: None, ..how }, left);
+            }
+            Expr::Call(call) => {
+                let target = self.dotted_target(binder, &call.func);
+                let Some(Target::Own(there, class)) = target else { return };
+                let bindings = self.bindings(there, &class);
+                let is_class = |(_, stmt): &(UnitId, &Stmt)| stmt.is_class_def_stmt();
+                if bindings.iter().any(is_class) {
+                    let call = Name::new("__call__");
+                    self.of_method((home, own.clone()), None, &call, how, left);
                 }
-                Some(Target::Own(there, class)) => {
-                    let bindings = self.bindings(there, &class);
-                    let is_class = |(_, stmt): &(UnitId, &Stmt)| stmt.is_class_def_stmt();
-                    if bindings.iter().any(is_class) {
-                        let call = Name::new("__call__");
-                        self.of_method((home, own.clone()), None, &call, how, left);
-                    }
-                }
-                _ => {}
-            },
+            }
             Expr::Lambda(lambda) => {
                 let mut evaluated = Evaluated::new(|_: &Stmt| true);
                 evaluated.visit_expr(&lambda.body);
@@ -350,7 +370,7 @@ impl<'a> Search<'a, '_> {
         left: &mut RegisteredParts,
     ) {
         let changes = self.program().changes(home, function, how.kind);
-        left.by((home, function.start(), how.kind), &changes);
+        left.add_function((home, function.start(), how.kind), &changes);
         self.of_given((home, function, bound), how, left);
         for made in &changes.made {
             self.of_own(made.clone(), How { given: None, in_class: false, ..how }, left);
