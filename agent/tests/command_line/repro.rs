@@ -52,6 +52,17 @@ def test_passes():
 
 def test_sum():
     assert total(json.dumps([{'price': 1}, {'price': 2}])) == 4
+#- line_value.py
+import sys
+
+print('before')
+
+
+def lines():
+    return [sys._getframe().f_lineno]
+
+
+print('line ' + lines())
 #- encode.py
 import sys
 
@@ -231,6 +242,13 @@ fn values_that_decide_a_failure_stay() {
         let Some((text, _)) = check(&[], &["python", script]) else { return };
         assert!(text.contains("result += item['price']"), "{text}");
     }
+}
+
+#[test]
+fn a_value_with_a_line_number_of_the_file_may_change() {
+    let Some((text, printed)) = check(&[], &["python", "line_value.py"]) else { return };
+    assert!(printed.contains("can only concatenate str"), "{printed}");
+    assert!(!text.contains("before"), "{text}");
 }
 
 #[test]

@@ -358,8 +358,10 @@ impl<'a> Work<'a> {
         (self.gist, self.holds, self.otherwise) = (gist, true, None);
         self.confirmed = self.gist.clone();
         if !self.values.is_empty() {
-            let again = self.bed.run(self.session, &self.gist, &self.form)?;
-            self.values.widen(self.oracle.decided_values(&self.gist, &again).unwrap_or_default());
+            // A line further down, a value that holds a line number of the file is another one.
+            let lower = lowered(&self.gist);
+            let again = self.bed.run(self.session, &lower, &self.form)?;
+            self.values.widen(self.oracle.decided_values(&lower, &again).unwrap_or_default());
         }
         self.before = code_lines(&self.gist.text);
         Ok(None)
@@ -507,6 +509,14 @@ impl<'a> Work<'a> {
             text: whole.text,
         })
     }
+}
+
+/// Returns a gist with a comment before its first line.
+fn lowered(gist: &Gist) -> Gist {
+    let origin = LineOrigin::Glue("another line number".to_owned());
+    let mut lower = Gist { text: format!("#\n{}", gist.text), lines: gist.lines.clone() };
+    lower.lines.insert(0, GistLine { origin, adapted: false });
+    lower
 }
 
 /// A gist with the ends of blocks that the traced run did not execute.
