@@ -4,6 +4,7 @@
 //! runs anything, and a proposal may be wrong.
 
 mod call;
+mod choices;
 mod complete;
 mod data;
 mod erase;
@@ -14,6 +15,7 @@ mod layout;
 mod lists;
 mod narrow;
 mod splice;
+mod texts;
 mod unwrap;
 
 use std::collections::BTreeSet;
@@ -30,6 +32,7 @@ use crate::{
 };
 
 pub use call::{MAIN_HEAD, direct_calls};
+pub use choices::without_choices;
 pub use complete::completed;
 pub use data::{Reach, with_data};
 pub use erase::without_name;
@@ -39,7 +42,10 @@ pub use items::{
 };
 pub use join::with_joined_brackets;
 pub use layout::{Arrangement, laid_out};
-pub use narrow::{halved_parameters, without_annotations, without_decorators, without_parameters};
+pub use narrow::{
+    halved_parameters, without_annotations, without_bases, without_decorators, without_parameters,
+};
+pub use texts::without_text_lines;
 pub use unwrap::unwrapped;
 
 /// Dotted names of the modules that a file imports anywhere, relative ones left out. Of `from a import b` that is

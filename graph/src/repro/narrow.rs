@@ -182,6 +182,32 @@ pub fn without_decorators(gist: &Gist) -> Vec<Gist> {
     })
 }
 
+/// For each class, the gist without all of its bases and keywords, and then without single ones.
+///
+/// ```python
+/// class Table(Base, metaclass=Meta):    # class Table: / class Table(metaclass=Meta): / class Table(Base):
+///     rows = ()
+/// ```
+pub fn without_bases(gist: &Gist) -> Vec<Gist> {
+    with_deep_stack(|| {
+        let syntax = parse(gist);
+        let mut edits: Vec<TextRange> = Vec::new();
+        for class in statements(&syntax).into_iter().filter_map(Stmt::as_class_def_stmt) {
+            let Some(arguments) = &class.arguments else { continue };
+            edits.push(arguments.range());
+            let mut all: Vec<TextRange> = arguments.args.iter().map(Ranged::range).collect();
+            all.extend(arguments.keywords.iter().map(Ranged::range));
+            all.sort_by_key(|range| range.start());
+            if all.len() > 1 {
+                let next = all.iter().zip(&all[1..]);
+                edits.extend(next.map(|(one, next)| TextRange::new(one.start(), next.start())));
+                edits.push(TextRange::new(all[all.len() - 2].end(), all[all.len() - 1].end()));
+            }
+        }
+        edits.into_iter().map(|range| spliced(gist, vec![(range, String::new())])).collect()
+    })
+}
+
 /// The lines of a range, their ends included.
 pub(super) fn whole_lines(syntax: &Syntax, range: TextRange) -> TextRange {
     let (first, last) = syntax.source().line_span(range);
@@ -275,6 +301,19 @@ mod tests {
             &[
                 "1~|@p.parametrize('a', ((1),))\n2|def f(a): pass\n",
                 "1~|@p.parametrize('a', (2,))\n2|def f(a): pass\n",
+            ],
+        );
+    }
+
+    #[test]
+    fn bases_go_together_and_by_themselves() {
+        check(
+            without_bases(&gist("class A(B, c=D): pass\nclass E(F): pass\nclass G: pass\n")),
+            &[
+                "1~|class A: pass\n2|class E(F): pass\n3|class G: pass\n",
+                "1~|class A(c=D): pass\n2|class E(F): pass\n3|class G: pass\n",
+                "1~|class A(B): pass\n2|class E(F): pass\n3|class G: pass\n",
+                "1|class A(B, c=D): pass\n2~|class E: pass\n3|class G: pass\n",
             ],
         );
     }

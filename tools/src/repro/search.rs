@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use graph::{
     Arrangement, Gist, GistLine, Reduction, direct_calls, halved_parameters, imported_modules,
     inlined_fixtures, laid_out, unwrapped, with_joined_brackets, without_annotations,
-    without_decorators, without_elements, without_imports, without_large_lists, without_name,
-    without_parameters, without_unread_names, without_unread_parameters,
+    without_bases, without_choices, without_decorators, without_elements, without_imports,
+    without_large_lists, without_name, without_parameters, without_text_lines,
+    without_unread_names, without_unread_parameters,
 };
 
 use super::{
@@ -72,6 +73,9 @@ impl Work<'_> {
             self.step("unread parameters", |work| work.rewrite(without_unread_parameters))?;
             self.step("names", |work| work.rewrite(without_name))?;
             self.step("elements", |work| work.rewrite(without_elements))?;
+            self.step("lines of texts", |work| work.rewrite(without_text_lines))?;
+            self.step("bases", |work| work.rewrite(each(without_bases)))?;
+            self.step("choices", |work| work.rewrite(each(without_choices)))?;
             self.step("unread names", |work| work.rewrite(without_unread_names))?;
             self.step("decorators", |work| work.rewrite(each(without_decorators)))?;
             self.step("parameters", |work| work.rewrite(each(without_parameters)))?;

@@ -1,0 +1,86 @@
+//! Removes lines from string literals.
+
+use ruff_python_ast::token::TokenKind;
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::{lists::halves, parse, splice::spliced};
+use crate::{
+    slice::Gist,
+    syntax::{Syntax, with_deep_stack},
+};
+
+/// Returns the gist without lines of a string literal that has [`LONG_TEXT`] inner lines and more; the lines with its quotes
+/// stay. For each literal, the first index removes all inner lines, the following ones halves, down to single ones. Returns
+/// `None` after the last.
+///
+/// ```python
+/// QUERY = """        # QUERY = """
+///     SELECT name    #     SELECT name
+///     FROM users     # """
+///     LIMIT 3        #
+/// """                #
+/// ```
+pub fn without_text_lines(gist: &Gist, at: usize) -> Option<Gist> {
+    with_deep_stack(|| {
+        let syntax = parse(gist);
+        let long = inner_lines(&syntax).into_iter().filter(|(first, end)| end - first >= LONG_TEXT);
+        let mut groups = long.flat_map(|(first, end)| {
+            halves((end - first) as usize).map(move |group| {
+                let line = |at: usize| first + u32::try_from(at).unwrap_or(u32::MAX);
+                (line(group.start), line(group.end))
+            })
+        });
+        let (first, end) = groups.nth(at)?;
+        let source = syntax.source();
+        let range = TextRange::new(source.line_start(first), source.line_start(end));
+        Some(spliced(gist, vec![(range, String::new())]))
+    })
+}
+
+/// The minimum number of inner lines of a string literal that loses some.
+const LONG_TEXT: u32 = 3;
+
+/// Returns for each string literal of several lines the numbers of its second and of its last line.
+fn inner_lines(syntax: &Syntax) -> Vec<(u32, u32)> {
+    let source = syntax.source();
+    let mut lines = Vec::new();
+    // The starts of the interpolated strings around a token.
+    let mut open: Vec<TextSize> = Vec::new();
+    for token in syntax.tokens(TextRange::up_to(TextSize::of(source.text()))) {
+        let start = match token.kind() {
+            TokenKind::String => Some(token.start()),
+            TokenKind::FStringStart | TokenKind::TStringStart => {
+                open.push(token.start());
+                None
+            }
+            TokenKind::FStringEnd | TokenKind::TStringEnd => open.pop(),
+            _ => None,
+        };
+        if let Some(start) = start.filter(|_| open.is_empty()) {
+            let (first, last) = (source.line(start) + 1, source.line(token.end()));
+            lines.extend((first < last).then_some((first, last)));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repro::tests::gist;
+
+    #[test]
+    fn inner_lines_of_long_literals_go_together_then_in_halves() {
+        let text = "a = \"\"\"\n1\n2\n3\n\"\"\"\nb = f'''x\n{\n a}\n4\n'''\nc = '''\n5\n'''\n";
+        let first = gist(text);
+        let proposals: Vec<String> =
+            (0..).map_while(|at| without_text_lines(&first, at)).map(|gist| gist.text).collect();
+        let without = |lines: &str| text.replacen(lines, "", 1);
+        let expected = ["1\n2\n3\n", "1\n2\n", "3\n", "1\n", "2\n", "3\n"];
+        let second = ["{\n a}\n4\n", "{\n a}\n", "4\n", "{\n", " a}\n", "4\n"];
+        assert_eq!(
+            proposals,
+            expected.iter().chain(&second).map(|one| without(one)).collect::<Vec<_>>()
+        );
+    }
+}
