@@ -89,7 +89,7 @@ pub use repro::{
     Arrangement, MAIN_HEAD, Reach, completed, direct_calls, halved_parameters, imported_modules,
     inlined_fixtures, laid_out, unwrapped, with_data, with_joined_brackets, without_annotations,
     without_bases, without_choices, without_decorators, without_elements, without_large_lists,
-    without_name, without_parameters, without_text_lines, without_unread_names,
+    without_name, without_parameters, without_string_lines, without_unread_names,
     without_unread_parameters,
 };
 pub use resolve::{Binding, BindingKind, Resolver, Target};

@@ -15,7 +15,7 @@ mod layout;
 mod lists;
 mod narrow;
 mod splice;
-mod texts;
+mod string_lines;
 mod unwrap;
 
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ pub use layout::{Arrangement, laid_out};
 pub use narrow::{
     halved_parameters, without_annotations, without_bases, without_decorators, without_parameters,
 };
-pub use texts::without_text_lines;
+pub use string_lines::without_string_lines;
 pub use unwrap::unwrapped;
 
 /// Dotted names of the modules that a file imports anywhere, relative ones left out. Of `from a import b` that is

@@ -91,7 +91,9 @@ impl<'a> Writer<'a> {
         });
         let added = || GistLine { origin: LineOrigin::Glue(ADDED.to_owned()), adapted: false };
         self.lines.push(entry.unwrap_or_else(added));
-        self.text.push_str(line.trim_end());
+        // A blank at the end of a line may belong to a text.
+        let is_untouched = old.is_some_and(|old| self.old.get(old) == Some(&line.as_str()));
+        self.text.push_str(if is_untouched { &line } else { line.trim_end() });
         self.text.push('\n');
     }
 

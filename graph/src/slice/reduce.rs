@@ -80,7 +80,7 @@ const ADDED: LineId = usize::MAX;
 /// Parts that are removed together.
 type Group = Vec<LineId>;
 
-/// The definitions that nothing mentions, divided by this, are the least that are halved among themselves.
+/// A refused group of definitions that nothing mentions is halved at once if it has more than this part of them.
 const COARSE: usize = 8;
 
 /// The kind of a proposal.

@@ -36,7 +36,7 @@ const CPU_GRACE: Duration = Duration::from_secs(2);
 /// leave an endless loop behind, and seldom makes a program slower.
 const FORK_SLOWER: u32 = 2;
 const FORK_GRACE: Duration = Duration::from_millis(50);
-/// The same where the search claims that nothing more can go: without a cache a program is slower, and fails all the same.
+/// The same bound at the end of the search. A program without its cache is slower, and may fail in the right way.
 const PATIENT_SLOWER: u32 = 5;
 const PATIENT_GRACE: Duration = Duration::from_millis(100);
 /// The grace of a proposal. Without what ends a wait it may hang, and one that is refused by mistake only stays longer.

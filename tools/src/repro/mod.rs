@@ -361,7 +361,13 @@ impl<'a> Work<'a> {
             // A line further down, a value that holds a line number of the file is another one.
             let lower = lowered(&self.gist);
             let again = self.bed.run(self.session, &lower, &self.form)?;
-            self.values.widen(self.oracle.decided_values(&lower, &again).unwrap_or_default());
+            if again.interrupted() {
+                return Err(Stop::Interrupted);
+            }
+            // A run that failed otherwise says nothing about the values.
+            if let Some(values) = self.oracle.decided_values(&lower, &again) {
+                self.values.widen(values);
+            }
         }
         self.before = code_lines(&self.gist.text);
         Ok(None)

@@ -8,7 +8,7 @@ use graph::{
     Arrangement, Gist, GistLine, Reduction, direct_calls, halved_parameters, imported_modules,
     inlined_fixtures, laid_out, unwrapped, with_joined_brackets, without_annotations,
     without_bases, without_choices, without_decorators, without_elements, without_imports,
-    without_large_lists, without_name, without_parameters, without_text_lines,
+    without_large_lists, without_name, without_parameters, without_string_lines,
     without_unread_names, without_unread_parameters,
 };
 
@@ -73,16 +73,16 @@ impl Work<'_> {
             self.step("unread parameters", |work| work.rewrite(without_unread_parameters))?;
             self.step("names", |work| work.rewrite(without_name))?;
             self.step("elements", |work| work.rewrite(without_elements))?;
-            self.step("lines of texts", |work| work.rewrite(without_text_lines))?;
-            self.step("bases", |work| work.rewrite(each(without_bases)))?;
-            self.step("choices", |work| work.rewrite(each(without_choices)))?;
+            self.step("bases", |work| work.rewrite(without_bases))?;
+            self.step("operands of choices", |work| work.rewrite(without_choices))?;
+            self.step("lines of strings", |work| work.rewrite(without_string_lines))?;
             self.step("unread names", |work| work.rewrite(without_unread_names))?;
             self.step("decorators", |work| work.rewrite(each(without_decorators)))?;
             self.step("parameters", |work| work.rewrite(each(without_parameters)))?;
             self.step("halves of parameters", |work| work.rewrite(each(halved_parameters)))?;
             self.step("fixtures and runner", Self::simplify)?;
             let is_unchanged = self.gist.text == before;
-            // What was refused because of values that vary is tried again.
+            // Proposals may have been refused because a value varies: then they are tried again.
             if is_unchanged && self.is_patient && !self.widen_values()? {
                 break;
             }
@@ -361,8 +361,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Takes out one statement after the other, until none of those that are left can go. It is patient at the end of the search
-    /// alone: before that it tries no single statement that binds what an executed line reads.
+    /// Takes out one statement after the other, until none of those that are left can go. Before the end of the search it tries
+    /// no single statement that binds what an executed line reads.
     fn statements(&mut self) -> Result<(), Stop> {
         let whole = |_: &GistLine, _: Option<&str>| false;
         let names = self.oracle.case().map(|case| case.names).unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::{
     syntax::{Syntax, with_deep_stack},
 };
 
-/// Returns the gist without lines of a string literal that has [`LONG_TEXT`] inner lines and more; the lines with its quotes
+/// Returns the gist without lines of a string literal that has [`LONG_STRING`] inner lines and more; the lines with its quotes
 /// stay. For each literal, the first index removes all inner lines, the following ones halves, down to single ones. Returns
 /// `None` after the last.
 ///
@@ -20,10 +20,11 @@ use crate::{
 ///     LIMIT 3        #
 /// """                #
 /// ```
-pub fn without_text_lines(gist: &Gist, at: usize) -> Option<Gist> {
+pub fn without_string_lines(gist: &Gist, at: usize) -> Option<Gist> {
     with_deep_stack(|| {
         let syntax = parse(gist);
-        let long = inner_lines(&syntax).into_iter().filter(|(first, end)| end - first >= LONG_TEXT);
+        let long =
+            inner_lines(&syntax).into_iter().filter(|(first, end)| end - first >= LONG_STRING);
         let mut groups = long.flat_map(|(first, end)| {
             halves((end - first) as usize).map(move |group| {
                 let line = |at: usize| first + u32::try_from(at).unwrap_or(u32::MAX);
@@ -38,7 +39,7 @@ pub fn without_text_lines(gist: &Gist, at: usize) -> Option<Gist> {
 }
 
 /// The minimum number of inner lines of a string literal that loses some.
-const LONG_TEXT: u32 = 3;
+const LONG_STRING: u32 = 3;
 
 /// Returns for each string literal of several lines the numbers of its second and of its last line.
 fn inner_lines(syntax: &Syntax) -> Vec<(u32, u32)> {
@@ -74,7 +75,7 @@ mod tests {
         let text = "a = \"\"\"\n1\n2\n3\n\"\"\"\nb = f'''x\n{\n a}\n4\n'''\nc = '''\n5\n'''\n";
         let first = gist(text);
         let proposals: Vec<String> =
-            (0..).map_while(|at| without_text_lines(&first, at)).map(|gist| gist.text).collect();
+            (0..).map_while(|at| without_string_lines(&first, at)).map(|gist| gist.text).collect();
         let without = |lines: &str| text.replacen(lines, "", 1);
         let expected = ["1\n2\n3\n", "1\n2\n", "3\n", "1\n", "2\n", "3\n"];
         let second = ["{\n a}\n4\n", "{\n a}\n", "4\n", "{\n", " a}\n", "4\n"];
