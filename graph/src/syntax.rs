@@ -122,10 +122,9 @@ impl Syntax {
         tokens[..at].iter().rev().find(|token| token.kind() == kind).map(Ranged::start)
     }
 
-    /// 1-based lines in a range that begin inside a string, whose text must not be re-indented.
-    pub fn lines_in_strings(&self, range: TextRange) -> Vec<u32> {
-        let mut lines = Vec::new();
-        // Starts of the interpolated strings around a token: `{x = }` shows the blanks of its field.
+    /// Returns the string literals in a range, those inside an interpolated one before it.
+    pub fn string_literals(&self, range: TextRange) -> Vec<TextRange> {
+        let mut literals = Vec::new();
         let mut open = Vec::new();
         for token in self.tokens(range) {
             let start = match token.kind() {
@@ -137,9 +136,17 @@ impl Syntax {
                 TokenKind::FStringEnd | TokenKind::TStringEnd => open.pop(),
                 _ => None,
             };
-            if let Some(start) = start {
-                lines.extend(self.source.line(start) + 1..=self.source.line(token.end()));
-            }
+            literals.extend(start.map(|start| TextRange::new(start, token.end())));
+        }
+        literals
+    }
+
+    /// 1-based lines in a range that begin inside a string, whose text must not be re-indented. Interpolated fields are part of
+    /// it: `{x = }` shows the blanks of its field.
+    pub fn lines_in_strings(&self, range: TextRange) -> Vec<u32> {
+        let mut lines = Vec::new();
+        for literal in self.string_literals(range) {
+            lines.extend(self.source.line(literal.start()) + 1..=self.source.line(literal.end()));
         }
         lines.sort_unstable();
         lines.dedup();

@@ -31,7 +31,7 @@ impl Pattern {
         Self(pattern)
     }
 
-    /// Returns the pattern that another text matches as well.
+    /// Returns a pattern that this text matches as well.
     #[must_use]
     pub fn merged_with(&self, text: &str) -> Self {
         Self(merge(self.0.clone(), &text.split('\n').collect::<Vec<_>>()))

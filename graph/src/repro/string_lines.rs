@@ -1,7 +1,6 @@
 //! Removes lines from string literals.
 
-use ruff_python_ast::token::TokenKind;
-use ruff_text_size::{Ranged, TextRange, TextSize};
+use ruff_text_size::{TextRange, TextSize};
 
 use super::{lists::halves, parse, splice::spliced};
 use crate::{
@@ -44,25 +43,11 @@ const LONG_STRING: u32 = 3;
 /// Returns for each string literal of several lines the numbers of its second and of its last line.
 fn inner_lines(syntax: &Syntax) -> Vec<(u32, u32)> {
     let source = syntax.source();
-    let mut lines = Vec::new();
-    // The starts of the interpolated strings around a token.
-    let mut open: Vec<TextSize> = Vec::new();
-    for token in syntax.tokens(TextRange::up_to(TextSize::of(source.text()))) {
-        let start = match token.kind() {
-            TokenKind::String => Some(token.start()),
-            TokenKind::FStringStart | TokenKind::TStringStart => {
-                open.push(token.start());
-                None
-            }
-            TokenKind::FStringEnd | TokenKind::TStringEnd => open.pop(),
-            _ => None,
-        };
-        if let Some(start) = start.filter(|_| open.is_empty()) {
-            let (first, last) = (source.line(start) + 1, source.line(token.end()));
-            lines.extend((first < last).then_some((first, last)));
-        }
-    }
-    lines
+    let literals = syntax.string_literals(TextRange::up_to(TextSize::of(source.text())));
+    let lines = literals
+        .into_iter()
+        .map(|literal| (source.line(literal.start()) + 1, source.line(literal.end())));
+    lines.filter(|(first, last)| first < last).collect()
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub struct Reduction<'s> {
     groups: Vec<Group>,
     /// Groups of definitions that no other line mentions; they come first.
     unmentioned: Vec<Group>,
-    /// A group of these that is refused is halved here if it is longer, and else among the other groups.
+    /// A refused group of `unmentioned` with more members than this is halved in that list, a smaller one in `groups`.
     least_unmentioned: usize,
     /// The parts of which the inner groups were added since the last trace.
     opened: BTreeSet<LineId>,
@@ -190,7 +190,7 @@ impl<'s> Reduction<'s> {
     ///     print(parse("a b"))     # not executed
     /// ```
     ///
-    /// Leaves out of all groups what binds a name that an executed line reads outside of the group.
+    /// Each group keeps only the parts whose names no executed line outside of it reads.
     #[must_use]
     pub fn with_executed(mut self, ran: &dyn Fn(usize) -> bool) -> Self {
         let (mut functions, mut others) = (Group::new(), Group::new());
@@ -825,7 +825,7 @@ mod tests {
             assert_eq!(reduction.gist().text, expected);
             asked
         };
-        // Where all lines were executed, a trace changes the order alone.
+        // A trace in which all lines were executed changes the order alone.
         search(Reduction::new(gist(text), &whole).with_executed(&|_| true));
         search(Reduction::new(gist(text), &whole))
     }

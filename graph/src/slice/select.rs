@@ -388,7 +388,7 @@ struct Search<'a, 's> {
     class_locals: FxHashSet<(ModuleId, u32, Name)>,
     /// The side effects of instantiating a class.
     made: RefCell<FxHashMap<Making, Rc<MethodChanges>>>,
-    /// All changes by calls of globals, but for those to their arguments.
+    /// The parts of globals that a call of a global changes, apart from its arguments, which differ at each call.
     called: RefCell<FxHashMap<OwnCall, Rc<CallParts>>>,
     /// Modules whose code looks its own globals up by strings.
     asking: FxHashSet<ModuleId>,

@@ -358,7 +358,7 @@ impl<'a> Work<'a> {
         (self.gist, self.holds, self.otherwise) = (gist, true, None);
         self.confirmed = self.gist.clone();
         if !self.values.is_empty() {
-            // A line further down, a value that holds a line number of the file is another one.
+            // One line lower, each value that contains a line number of the file changes.
             let lower = lowered(&self.gist);
             let again = self.bed.run(self.session, &lower, &self.form)?;
             if again.interrupted() {
@@ -392,7 +392,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Returns true if a run of the finished file has the failure. Values that vary with the time have had longer to differ.
+    /// Returns true if a run of the finished file has the failure. The search took minutes, so that a time of day may differ only
+    /// now: then the values are widened, and compared again.
     fn confirms_failure(&mut self, whole: &Gist, run: &FileRun) -> Result<bool, Stop> {
         let fails = self.fails_alike(whole, run)?;
         Ok(fails || self.widen_values()? && self.fails_alike(whole, run)?)

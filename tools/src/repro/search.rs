@@ -119,7 +119,7 @@ impl Work<'_> {
     ) -> Result<(), Stop> {
         let (before, tried) = (self.gist.lines.len(), self.tried);
         let mut ended = self.confirmed_step(&step);
-        // Where the gist itself no longer holds, all proposals are refused.
+        // All proposals are refused once the gist itself no longer holds.
         let is_unchanged = self.gist.lines.len() == before && self.tried > tried;
         if ended.is_ok() && is_unchanged && self.widen_values()? {
             ended = self.confirmed_step(&step);

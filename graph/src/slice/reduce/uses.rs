@@ -66,8 +66,8 @@ impl ExecutedNames {
         })
     }
 
-    /// Returns true for each of these parts that a remaining line still needs once all of them are removed. Such a part binds a
-    /// name that an executed line reads, and no other executed line binds it.
+    /// Returns true for each of these parts that a remaining line still needs once all of them are removed. A
+    /// remaining executed line reads a name that the part binds, and no remaining executed line binds that name.
     pub(super) fn still_read(&self, parts: &[Part]) -> Vec<bool> {
         let mut is_read = vec![false; parts.len()];
         let mut owners: FxHashMap<usize, usize> = FxHashMap::default();
@@ -185,7 +185,7 @@ impl<'a> Visitor<'a> for Collector<'_> {
         let names = match stmt {
             Stmt::Import(import) => import.names.iter().map(local_of_import).collect(),
             Stmt::ImportFrom(import) => import.names.iter().map(local_of_import).collect(),
-            // It has to be bound before.
+            // `n += 1` reads `n`: it cannot replace the first binding.
             Stmt::AugAssign(_) => Vec::new(),
             _ => bound_directly(stmt),
         };

@@ -35,10 +35,28 @@ struct How<'s> {
 }
 
 /// The changed parts of globals, and the functions that changed them.
-#[derive(Default, Clone)]
-pub(super) struct RegisteredParts {
+#[derive(Default)]
+pub(super) struct CallParts {
     parts: FxHashSet<GlobalPart>,
     through: FxHashSet<(ModuleId, TextRange)>,
+}
+
+impl CallParts {
+    fn add_function(&mut self, changes: &CallChanges) {
+        self.parts.extend(changes.parts.iter().cloned());
+        self.through.extend(&changes.through);
+    }
+
+    fn add_all(&mut self, other: &Self) {
+        self.parts.extend(other.parts.iter().cloned());
+        self.through.extend(&other.through);
+    }
+}
+
+/// The changes that a search has followed.
+#[derive(Default)]
+struct FollowedChanges {
+    all: CallParts,
     seen: FxHashSet<(ModuleId, Name)>,
     /// The functions, the classes of objects, and the globals, whose changes are part of these: most calls lead to the same
     /// ones.
@@ -50,35 +68,9 @@ pub(super) struct RegisteredParts {
 /// The changes by methods of classes, without those by what the methods call.
 #[derive(Default)]
 pub(super) struct MethodChanges {
-    parts: FxHashSet<GlobalPart>,
-    through: FxHashSet<(ModuleId, TextRange)>,
+    all: CallParts,
     /// The globals that they call.
     made: FxHashSet<(ModuleId, Name)>,
-}
-
-/// All changes by a call of a global, but for those to its arguments.
-#[derive(Default)]
-pub(super) struct CallParts {
-    parts: FxHashSet<GlobalPart>,
-    through: FxHashSet<(ModuleId, TextRange)>,
-}
-
-impl RegisteredParts {
-    /// Adds the changes of a function that begins at an offset.
-    fn add_function(&mut self, function: (ModuleId, TextSize, CallKind), changes: &CallChanges) {
-        if self.functions.insert(function) {
-            self.parts.extend(changes.parts.iter().cloned());
-            self.through.extend(&changes.through);
-        }
-    }
-
-    /// Adds all changes by a call of a global.
-    fn add_call(&mut self, call: OwnCall, other: &CallParts) {
-        if self.calls.insert(call) {
-            self.parts.extend(other.parts.iter().cloned());
-            self.through.extend(&other.through);
-        }
-    }
 }
 
 impl<'a> Search<'a, '_> {
@@ -91,7 +83,7 @@ impl<'a> Search<'a, '_> {
             program.ran(home).statement(program.modules.get(home).syntax.source(), stmt)
         });
         evaluated.visit_stmt(stmt);
-        let mut left = RegisteredParts::default();
+        let mut left = FollowedChanges::default();
         let early = program.ran(home).is_early();
         for called in evaluated.calls {
             left.seen.clear();
@@ -104,13 +96,13 @@ impl<'a> Search<'a, '_> {
             left.seen.clear();
             self.of_class(home, class, early, &mut left);
         }
-        if left.parts.is_empty() {
+        if left.all.parts.is_empty() {
             return;
         }
-        let mut parts = Vec::from_iter(left.parts);
+        let mut parts = Vec::from_iter(left.all.parts);
         parts.sort_unstable();
-        left.through.insert((home, stmt.range()));
-        let mut through = Vec::from_iter(left.through);
+        left.all.through.insert((home, stmt.range()));
+        let mut through = Vec::from_iter(left.all.through);
         through.sort_unstable_by_key(|(home, range)| (*home, range.start(), range.end()));
         let mentions = program.mentions();
         let is_own = |global: &(ModuleId, Name)| {
@@ -129,7 +121,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Records the changes of a call of an expression.
-    fn of_call(&self, id: UnitId, callee: &Expr, how: How<'_>, left: &mut RegisteredParts) {
+    fn of_call(&self, id: UnitId, callee: &Expr, how: How<'_>, left: &mut FollowedChanges) {
         let program = self.program();
         let mut attributes = Vec::new();
         let mut base = callee;
@@ -161,7 +153,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Records the changes of a call of a global.
-    fn of_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut RegisteredParts) {
+    fn of_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut FollowedChanges) {
         if !left.seen.is_empty() {
             if left.seen.insert((home, own.clone())) {
                 self.follow_own((home, own), how, left);
@@ -172,14 +164,16 @@ impl<'a> Search<'a, '_> {
         let call = (home, own.clone(), how.kind, how.in_class);
         let known = self.called.borrow().get(&call).cloned();
         let whole = known.unwrap_or_else(|| {
-            let mut found = RegisteredParts::default();
+            let mut found = FollowedChanges::default();
             found.seen.insert((home, own.clone()));
             self.follow_own((home, own.clone()), How { given: None, ..how }, &mut found);
-            let whole = Rc::new(CallParts { parts: found.parts, through: found.through });
+            let whole = Rc::new(found.all);
             self.called.borrow_mut().insert(call.clone(), Rc::clone(&whole));
             whole
         });
-        left.add_call(call, &whole);
+        if left.calls.insert(call) {
+            left.all.add_all(&whole);
+        }
         if how.given.is_some() {
             left.seen.insert((home, own.clone()));
             self.record_given_to_own((home, own), how, left);
@@ -191,7 +185,7 @@ impl<'a> Search<'a, '_> {
         &self,
         (home, own): (ModuleId, Name),
         how: How<'_>,
-        left: &mut RegisteredParts,
+        left: &mut FollowedChanges,
     ) {
         for (binder, stmt) in self.bindings(home, &own) {
             match stmt {
@@ -212,7 +206,12 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// Returns false for a value that is known to call something else with other arguments than its own.
+    /// Returns false for a lambda and a partial: they do not hand their arguments on unchanged.
+    ///
+    /// ```python
+    /// add = lambda row: TABLE.append(row)
+    /// add_first = functools.partial(insert, 0)
+    /// ```
     fn passes_arguments(&self, binder: UnitId, value: &Expr) -> bool {
         match value {
             Expr::Lambda(_) => false,
@@ -226,7 +225,7 @@ impl<'a> Search<'a, '_> {
             if module == "functools" && &attribute == "partial")
     }
 
-    fn follow_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut RegisteredParts) {
+    fn follow_own(&self, (home, own): (ModuleId, Name), how: How<'_>, left: &mut FollowedChanges) {
         for (binder, stmt) in self.bindings(home, &own) {
             match stmt {
                 Stmt::FunctionDef(function) => {
@@ -262,7 +261,7 @@ impl<'a> Search<'a, '_> {
         home: ModuleId,
         class: &'a StmtClassDef,
         how: How<'_>,
-        left: &mut RegisteredParts,
+        left: &mut FollowedChanges,
     ) {
         let key = (home, class.start(), how.kind, how.in_class);
         if left.objects.insert(key) {
@@ -283,7 +282,7 @@ impl<'a> Search<'a, '_> {
         home: ModuleId,
         class: &'a StmtClassDef,
         how: How<'_>,
-        left: &mut RegisteredParts,
+        left: &mut FollowedChanges,
     ) {
         if how.given.is_none() {
             return;
@@ -317,9 +316,8 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Records the changes of methods, and those of what they call.
-    fn of_methods(&self, changes: &MethodChanges, kind: CallKind, left: &mut RegisteredParts) {
-        left.parts.extend(changes.parts.iter().cloned());
-        left.through.extend(&changes.through);
+    fn of_methods(&self, changes: &MethodChanges, kind: CallKind, left: &mut FollowedChanges) {
+        left.all.add_all(&changes.all);
         for made in &changes.made {
             self.of_own(made.clone(), How { kind, in_class: false, given: None }, left);
         }
@@ -332,7 +330,7 @@ impl<'a> Search<'a, '_> {
         binder: UnitId,
         value: &'a Expr,
         how: How<'_>,
-        left: &mut RegisteredParts,
+        left: &mut FollowedChanges,
     ) {
         match value {
             Expr::Call(call) if self.is_partial(binder, &call.func) => {
@@ -367,10 +365,12 @@ impl<'a> Search<'a, '_> {
         &self,
         (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
         how: How<'_>,
-        left: &mut RegisteredParts,
+        left: &mut FollowedChanges,
     ) {
         let changes = self.program().changes(home, function, how.kind);
-        left.add_function((home, function.start(), how.kind), &changes);
+        if left.functions.insert((home, function.start(), how.kind)) {
+            left.all.add_function(&changes);
+        }
         self.of_given((home, function, bound), how, left);
         for made in &changes.made {
             self.of_own(made.clone(), How { given: None, in_class: false, ..how }, left);
@@ -382,7 +382,7 @@ impl<'a> Search<'a, '_> {
         &self,
         (home, function, bound): (ModuleId, &StmtFunctionDef, usize),
         how: How<'_>,
-        left: &mut RegisteredParts,
+        left: &mut FollowedChanges,
     ) {
         let Some((id, arguments)) = how.given else { return };
         let changes = self.program().changes(home, function, how.kind);
@@ -390,7 +390,7 @@ impl<'a> Search<'a, '_> {
             let changed = changes.given.iter().filter(|(name, _)| name == parameter);
             for (_, attribute) in changed {
                 if let Some((global, held)) = self.part(id, given) {
-                    left.parts.insert((global, held.or(attribute.clone())));
+                    left.all.parts.insert((global, held.or(attribute.clone())));
                 }
             }
         };
@@ -401,7 +401,7 @@ impl<'a> Search<'a, '_> {
         for keyword in &arguments.keywords {
             keyword.arg.iter().for_each(|name| change(&name.id, &keyword.value));
         }
-        left.through.extend(&changes.through);
+        left.all.through.extend(&changes.through);
     }
 
     /// Records the changes that a method makes to a global, class or object, or to one of its
@@ -412,7 +412,7 @@ impl<'a> Search<'a, '_> {
         held: Option<Name>,
         method: &Name,
         how: How<'_>,
-        left: &mut RegisteredParts,
+        left: &mut FollowedChanges,
     ) {
         let program = self.program();
         let bindings = self.bindings(home, &own);
@@ -424,9 +424,10 @@ impl<'a> Search<'a, '_> {
             return;
         }
         let changed = program.purity.changed_by(method);
-        left.through.extend(&changed.1);
+        left.all.through.extend(&changed.1);
         let parts = changed.0.iter();
-        left.parts
+        left.all
+            .parts
             .extend(parts.map(|one| ((home, own.clone()), held.clone().or_else(|| one.clone()))));
         for &(home, function) in program.purity.entered.get(method.as_str()).into_iter().flatten() {
             self.of_function((home, function, 1), how, left);
@@ -434,7 +435,7 @@ impl<'a> Search<'a, '_> {
     }
 
     /// Records the changes by the hooks of bases and of the metaclass when a class is created.
-    fn of_class(&self, home: ModuleId, class: Made<'a>, early: bool, left: &mut RegisteredParts) {
+    fn of_class(&self, home: ModuleId, class: Made<'a>, early: bool, left: &mut FollowedChanges) {
         let kind = CallKind { early, again: 0 };
         let mut family = Vec::new();
         let mut mentioned = match class {
@@ -450,7 +451,7 @@ impl<'a> Search<'a, '_> {
         self.follow(&family, &hooks, true, kind, &mut changes);
         self.of_methods(&changes, kind, left);
         let globals = family.iter().map(|one| (one.home, one.class.name.id.clone()));
-        left.parts.extend(globals.map(|global| (global, Some(Name::new("__subclasses__")))));
+        left.all.parts.extend(globals.map(|global| (global, Some(Name::new("__subclasses__")))));
     }
 
     /// Adds the changes that methods of classes make, and the methods that they call: to
@@ -483,8 +484,7 @@ impl<'a> Search<'a, '_> {
                         continue;
                     }
                     let changes = program.changes(member.home, method, kind);
-                    left.parts.extend(changes.parts.iter().cloned());
-                    left.through.extend(&changes.through);
+                    left.all.add_function(&changes);
                     pending.extend(changes.methods.iter().cloned());
                     left.made.extend(changes.made.iter().cloned());
                     // `cls(name)`
@@ -498,7 +498,7 @@ impl<'a> Search<'a, '_> {
                             // A new class may be told what no class had yet.
                             makes_class || scope::bound(&one.class.body).local.contains(&attribute)
                         };
-                        left.parts.extend(family.iter().filter(has).map(|one| {
+                        left.all.parts.extend(family.iter().filter(has).map(|one| {
                             ((one.home, one.class.name.id.clone()), Some(attribute.clone()))
                         }));
                     }
